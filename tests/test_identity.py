@@ -118,7 +118,6 @@ CHANGES: dict[str, list[Any]] = {
         EntityFacts(entity_id="ferry", aliases=("Osprey",)),
         EntityFacts(entity_id="ferry", entity_type="ship"),
     ],
-    "readers": [("ana",), ("group:ana",)],
     "past_question": [
         None,
         PastQuestion(question="When?"),

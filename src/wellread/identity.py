@@ -19,8 +19,6 @@ from typing import Any
 from wellread.types import Document, Mark, Span
 
 DIGEST_BYTES = 12
-GROUP = "group:"  # what the name of a group begins with among the readers of a document
-NO_ONE = "(no one)"  # no user's name, since it holds a space: only who reads everything reads it
 _WORD = re.compile(r"\w+")
 
 
@@ -40,13 +38,10 @@ class Asker:
         owner: whose answers, conversations and preferences these are: the id of a user, or ""
             for whoever sits at the machine itself.
         reads: the names of the collections that may be read; of others nothing is told.
-        names: by which a document may name the asker as one of its readers: of the user, and of
-            each group as ``group:NAME``.
     """
 
     owner: str = ""
     reads: frozenset[str] | Everything
-    names: frozenset[str] = frozenset()
 
 
 LOCAL = Asker(reads=EVERYTHING)  # whoever has the home's folder has all that is in it
@@ -90,8 +85,6 @@ def facts_of(document: Document) -> str:
     facts = {each.name: getattr(document, each.name) for each in fields(document)}
     for known in ("collection", "uri", "text", "marks"):
         del facts[known]
-    if not document.readers:  # hashes of before there were any stay
-        del facts["readers"]
     facts["taxonomy"] = dict(document.taxonomy)
     return tagged_hash("fct", json.dumps(facts, sort_keys=True, default=_plain))
 

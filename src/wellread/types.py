@@ -204,8 +204,6 @@ class Document:
         url: where a reader opens it; the ``uri`` when empty.
         source_type: finer than ``kind``, as the source says it (``rss``, ``pdf``, ``notice``).
         taxonomy: dimension to values, for example ``{"sectors": ("energy",)}``.
-        readers: names of users, and ``group:NAME``, sorted: who may read it of those who may read
-            its collection; none: all of them.
     """
 
     collection: str
@@ -224,7 +222,6 @@ class Document:
     taxonomy: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     entity: EntityFacts | None = None
     past_question: PastQuestion | None = None
-    readers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,7 +250,6 @@ class Filters:
         published_from, published_to: inclusive; a document without a date matches neither.
         taxonomy: pairs of dimension and value; a document must match at least one pair of each
             dimension that is named.
-        without_documents: ids of documents that do not match, whatever else is said.
     """
 
     collections: tuple[str, ...] = ()
@@ -266,7 +262,6 @@ class Filters:
     published_from: datetime | None = None
     published_to: datetime | None = None
     taxonomy: tuple[tuple[str, str], ...] = ()
-    without_documents: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,6 @@ from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.store.base import Fingerprint, IndexRow
-from wellread.store.schema.database import Readers
 from wellread.store.schema.tables import metadata
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import HeadingMark, Span
@@ -77,8 +76,6 @@ def plant(path: Path, table: str, column: str, said: str) -> None:
                 values[each.name] = 1
             case Integer() | Float():
                 values[each.name] = next(NUMBERS)
-            case Readers():
-                values[each.name] = None
             case _:  # a moment
                 values[each.name] = "2025-01-02 03:04:05.000000"
     names = ", ".join(f'"{name}"' for name in values)

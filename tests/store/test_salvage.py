@@ -30,7 +30,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for number in range(ROWS):
             values: dict[str, object] = dict.fromkeys(names, "x" * 60)
             values |= {"collection": "c", "uri": f"file:///{number}", "size": 1, "mtime_ns": 1}
-            values |= {"seen_at": "2026-01-01 00:00:00.000000", "poll_after": None, "readers": None}
+            values |= {"seen_at": "2026-01-01 00:00:00.000000", "poll_after": None}
             marks = ", ".join("?" * len(names))
             connection.execute(f"INSERT INTO sources VALUES ({marks})", list(values.values()))
     return path

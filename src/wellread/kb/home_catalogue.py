@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from wellread.config import BackupSettings
@@ -45,6 +45,7 @@ class CataloguePlace:
         url: of the server, with its password; empty for a file.
         read_only: whether it is a file that may not be written; then a copy of it is opened.
         locks: what keeps its writers apart.
+        upgraded: whether it was opened here as that of an older release.
     """
 
     def __init__(self, home: Path, url: str) -> None:
@@ -53,6 +54,7 @@ class CataloguePlace:
         self.url = url
         self.read_only = not url and is_read_only(home / CATALOGUE_FILE)
         self.locks: Locks = AdvisoryLocks(url) if url else FileLocks(home)
+        self.upgraded = False
         self._copy: CatalogueCopy | None = None
 
     @property
@@ -72,8 +74,11 @@ class CataloguePlace:
         if self.read_only:
             return Catalogue.open(self.where)
         if self.url:
-            return _on_server(self.home, self.url, new=not has_remains(self.home))
-        return _in_file(self.home, backups)
+            return _on_server(self.home, self.url, self._upgrading)
+        return _in_file(self.home, backups, self._upgrading)
+
+    def _upgrading(self) -> None:
+        self.upgraded = True
 
     def close(self) -> None:
         """Give back what it took."""
@@ -88,7 +93,7 @@ def is_unused(home: Path, url: str) -> bool:
     return not url and not (home / CATALOGUE_FILE).exists() and not has_remains(home)
 
 
-def _in_file(home: Path, settings: BackupSettings) -> Catalogue:
+def _in_file(home: Path, settings: BackupSettings, upgrading: Callable[[], object]) -> Catalogue:
     path, remains = home / CATALOGUE_FILE, has_remains(home)
     state = _state(path)
     if remains and state:
@@ -98,16 +103,18 @@ def _in_file(home: Path, settings: BackupSettings) -> Catalogue:
         )
 
     def back_up() -> None:
+        upgrading()
         if settings.keep:
             take_copy(path, home / BACKUPS_FOLDER)
             drop_copies(home / BACKUPS_FOLDER, keep=settings.keep)
 
-    return Catalogue.open(path, new=not remains, before_upgrade=back_up)
+    return Catalogue.open(path, new=not remains, before_upgrade=back_up, home=home)
 
 
-def _on_server(home: Path, url: str, *, new: bool) -> Catalogue:
+def _on_server(home: Path, url: str, upgrading: Callable[[], object]) -> Catalogue:
     try:
-        return Catalogue.open(url, new=new)
+        new = not has_remains(home)
+        return Catalogue.open(url, new=new, before_upgrade=upgrading, home=home)
     except DamageError as error:
         raise DamageError(
             f"the database of catalogue.url holds no catalogue, and {home} holds what belongs to "

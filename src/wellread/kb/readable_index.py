@@ -1,10 +1,9 @@
 """The index as one asker with limited rights may search it.
 
-Every search is limited to the readable collections, without the documents in them that name other
-readers; what is found is looked up once more among what may be read. BM25 counts words over the
-whole index, so the order of what is found would tell of passages that are not readable; here
-passages are scored again with counts of the readable ones only. How many of these hold a word is
-asked of the index once, and kept as long as the material stays the same.
+Every search is limited to the readable collections. BM25 counts words over the whole index, so the
+order of what is found would tell of passages that are not readable; here passages are scored
+again with counts of the readable ones only. How many of these hold a word is asked of the index
+once, and kept as long as the material stays the same.
 """
 
 from __future__ import annotations
@@ -50,6 +49,7 @@ class ReadableIndex:
     ) -> None:
         self._whole = whole
         self._collections = collections
+        self._all = Filters(collections=tuple(sorted(collections)))
         self._catalogue = catalogue
         self._lock = threading.Lock()
         self._stamp = ""
@@ -64,7 +64,7 @@ class ReadableIndex:
             return []
         if limit >= LONG_LIST:
             every = self._whole.search_text(query, within, limit, differences=differences)
-            return sorted((replace(one, score=0.0) for one in self._shown(every)), key=_by_id)
+            return sorted((replace(one, score=0.0) for one in every), key=_by_id)
         depth = max(LEAST, DEEPER * limit)
         found = self._whole.search_text(query, within, depth, differences=differences)
         if differences:
@@ -90,7 +90,7 @@ class ReadableIndex:
     ) -> list[Candidate]:
         """See ``Index.search_vector``."""
         within = self._within(filters)
-        return self._shown(self._whole.search_vector(vector, within, limit)) if within else []
+        return self._whole.search_vector(vector, within, limit) if within else []
 
     def rows(self) -> int:
         """How many readable passages there are."""
@@ -101,13 +101,8 @@ class ReadableIndex:
         return self._catalogue.passage_keys()
 
     def held(self) -> Iterator[HeldRow]:
-        """See ``Index.held``: rows of readable documents."""
-        hidden = frozenset(self._catalogue.hidden_documents())
-        return (
-            row
-            for row in self._whole.held()
-            if row.collection in self._collections and row.document_id not in hidden
-        )
+        """See ``Index.held``: rows of readable collections."""
+        return (row for row in self._whole.held() if row.collection in self._collections)
 
     def purged(self) -> bool:
         """See ``Index.purged``."""
@@ -131,25 +126,7 @@ class ReadableIndex:
         """``filters`` within what may be read; None when that leaves nothing."""
         asked = filters.collections
         names = self._collections.intersection(asked) if asked else self._collections
-        hidden = self._catalogue.hidden_documents() if names else ()
-        ids = filters.document_ids
-        if ids and hidden:  # few are wanted: there is no need to name those that are not
-            apart = frozenset(hidden)
-            ids, hidden = tuple(one for one in ids if one not in apart), ()
-        if not names or (filters.document_ids and not ids):
-            return None
-        without = (*filters.without_documents, *hidden)
-        return replace(
-            filters,
-            collections=tuple(sorted(names)),
-            document_ids=ids,
-            without_documents=without,
-        )
-
-    def _shown(self, found: Sequence[Candidate]) -> list[Candidate]:
-        """Those whose documents may be read by now."""
-        there = self._catalogue.live_versions({one.document_id for one in found})
-        return [one for one in found if one.document_id in there]
+        return replace(filters, collections=tuple(sorted(names))) if names else None
 
     def _weights(self, words: Mapping[str, str]) -> tuple[dict[str, int], dict[str, float], float]:
         """How many readable passages have each word, how much it tells, and the mean length of
@@ -163,12 +140,9 @@ class ReadableIndex:
             if self._stamp != counted.stamp or len(self._counts) > MOST_KEPT:
                 self._stamp, self._counts = counted.stamp, {}
             counts = self._counts
-        every = self._within(Filters())
         for stem, word in words.items():
             if stem not in counts:
-                counts[stem] = 0
-                if every:
-                    counts[stem] = len(self._whole.search_text(word, every, MOST_COUNTED))
+                counts[stem] = len(self._whole.search_text(word, self._all, MOST_COUNTED))
         total = max(counted.passages, 1)
         weights = {
             stem: math.log(1 + (total - held + 0.5) / (held + 0.5))

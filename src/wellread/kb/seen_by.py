@@ -8,7 +8,6 @@ same.
 
 from __future__ import annotations
 
-import json
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
@@ -26,7 +25,7 @@ from wellread.models.readers.lexical import LexicalReader
 from wellread.store.base import Fingerprint, KeptIndex
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.readable_catalogue import ReadableCatalogue
-from wellread.store.rights.restricted_database import Reads, RestrictedReaders
+from wellread.store.rights.restricted_database import RestrictedReaders
 from wellread.types import Filters
 
 _VIEWS = "views"  # under which a knowledge base holds them
@@ -55,7 +54,7 @@ def sees_all(kb: KnowledgeBase) -> bool:
 
 def reads_all_of(kb: KnowledgeBase, other: KnowledgeBase) -> bool:
     """Whether the asker of ``kb`` may read all that the asker of ``other`` may."""
-    return _covers(kb.asker, other)
+    return _covers(kb.asker.reads, other.asker.reads)
 
 
 def whole_of(kb: KnowledgeBase) -> KnowledgeBase:
@@ -89,7 +88,7 @@ def check_rights(kb: KnowledgeBase) -> None:
     """
     if not isinstance(kb, KnowledgeBaseView):
         return
-    if not _covers(_views_of(kb.whole).still(kb.asker), kb):
+    if not _covers(_views_of(kb.whole).still(kb.asker).reads, kb.asker.reads):
         raise UnknownNameError("what this was drawn from is not there any more", hint="ask again")
 
 
@@ -101,20 +100,15 @@ def asked_by(kb: KnowledgeBase, question: Question) -> Question:
 
 
 def drawn_from(kb: KnowledgeBase, filters: Filters) -> list[str]:
-    """The collections that what is asked within ``filters`` can be drawn from, and the readers that
-    documents of these name (``ReadersText``)."""
+    """The collections that what is asked within ``filters`` can be drawn from."""
     known = kb.catalogue.collection_names()
-    names = [name for name in known if not filters.collections or name in filters.collections]
-    return [*names, *kb.catalogue.readers_texts(filters.collections)]
+    return [name for name in known if not filters.collections or name in filters.collections]
 
 
-def _covers(asker: Asker, other: KnowledgeBase) -> bool:
-    """Whether ``asker`` may read all that ``other`` shows."""
-    reads, others = asker.reads, other.asker.reads
+def _covers(reads: frozenset[str] | Everything, others: frozenset[str] | Everything) -> bool:
     if isinstance(reads, Everything):
         return True
-    shown = other.named if isinstance(other, KnowledgeBaseView) else frozenset()
-    return not isinstance(others, Everything) and others <= reads and shown <= asker.names
+    return not isinstance(others, Everything) and others <= reads
 
 
 def _views_of(kb: KnowledgeBase) -> _Views:
@@ -126,23 +120,19 @@ def _views_of(kb: KnowledgeBase) -> _Views:
 
 
 class _Rights:
-    """What those share who may read the same: collections, and documents that name readers.
+    """What those share who may read the same collections."""
 
-    Attributes:
-        reads: of nobody in particular; ``names`` are those only that a document names.
-    """
-
-    def __init__(self, reads: Reads, readers: RestrictedReaders) -> None:
-        self.reads = reads
+    def __init__(self, collections: frozenset[str], readers: RestrictedReaders) -> None:
+        self.collections = collections
         self.readers = readers
-        self.shown = ReadableCatalogue(readers, reads)
+        self.shown = ReadableCatalogue(readers, collections, "")
         self._index: tuple[KeptIndex, ReadableIndex] | None = None
 
     def index_over(self, index: KeptIndex) -> ReadableIndex:
         """What may be searched of ``index``; the same object as long as that is."""
         held = self._index
         if held is None or held[0] is not index:
-            held = (index, ReadableIndex(index, self.reads.collections, self.shown))
+            held = (index, ReadableIndex(index, self.collections, self.shown))
             self._index = held
         return held[1]
 
@@ -167,18 +157,13 @@ class KnowledgeBaseView(KnowledgeBase):
         """See ``KnowledgeBase.common``."""
         return self._rights or self.whole.common
 
-    @property
-    def named(self) -> frozenset[str]:
-        """The names by which documents that are shown name the asker as one of their readers."""
-        return self._rights.reads.names if self._rights else frozenset()
-
     @opened_once
     def catalogue(self) -> Catalogue:
         """What the asker may read of the truth about documents, passages, sources and answers."""
         rights = self._rights
         if rights is None:
             return self.whole.catalogue
-        made = ReadableCatalogue(rights.readers, replace(rights.reads, owner=self.asker.owner))
+        made = ReadableCatalogue(rights.readers, rights.collections, self.asker.owner)
         made.vocabulary = rights.shown.vocabulary
         return made
 
@@ -236,26 +221,26 @@ class _Views:
         self._lock = threading.Lock()
         self._over: Catalogue | None = None
         self._readers: RestrictedReaders | None = None
-        self._rights: OrderedDict[Reads, _Rights] = OrderedDict()
-        self._views: OrderedDict[tuple[Asker, Reads | None], KnowledgeBaseView] = OrderedDict()
+        self._rights: OrderedDict[frozenset[str], _Rights] = OrderedDict()
+        self._views: OrderedDict[Asker, KnowledgeBaseView] = OrderedDict()
 
     def of(self, whole: KnowledgeBase, asker: Asker) -> KnowledgeBaseView:
         """The view of ``asker``."""
-        reads = _reads_of(whole, asker)
-        key = (asker, reads)
         with self._lock:
             self._follow(whole)
-            view = self._views.get(key)
+            view = self._views.get(asker)
             if view is None:
-                view = KnowledgeBaseView(whole, asker, self._rights_of(whole, reads))
-                self._views[key] = view
+                view = KnowledgeBaseView(whole, asker, self._rights_of(whole, asker.reads))
+                self._views[asker] = view
                 if len(self._views) > MOST_VIEWS:
                     self._views.popitem(last=False)[1].close()
-            self._views.move_to_end(key)
+            self._views.move_to_end(asker)
             return view
 
-    def _rights_of(self, whole: KnowledgeBase, reads: Reads | None) -> _Rights | None:
-        if reads is None:
+    def _rights_of(
+        self, whole: KnowledgeBase, reads: frozenset[str] | Everything
+    ) -> _Rights | None:
+        if isinstance(reads, Everything):
             return None
         rights = self._rights.get(reads)
         if rights is None:
@@ -289,21 +274,6 @@ class _Views:
             view.close()
         self._rights.clear()
         self._views.clear()
-
-
-def _reads_of(whole: KnowledgeBase, asker: Asker) -> Reads | None:
-    """What ``asker`` may read by now; None: everything.
-
-    Of the asker's names only those count that a document names, so that all who may read the same
-    share what is held. A document that names the asker later is seen from the next look on.
-    """
-    if isinstance(asker.reads, Everything):
-        return None
-    names: frozenset[str] = frozenset()
-    if asker.names and asker.reads:
-        texts = whole.catalogue.readers_texts()
-        names = asker.names.intersection({name for one in texts for name in json.loads(one)})
-    return Reads(asker.reads, "", names)
 
 
 def _by_accounts(whole: KnowledgeBase, asker: Asker) -> Asker:

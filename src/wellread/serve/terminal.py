@@ -160,6 +160,10 @@ class Terminal:
     ) -> KnowledgeBase:
         try:
             warn_if_outdated(kb)
+            if kb.place.upgraded:
+                from wellread.ingest.pipeline.commit import bring_in_step  # noqa: PLC0415 - rare
+
+                bring_in_step(kb)
             look(kb)
         except BaseException:
             kb.close()

@@ -109,7 +109,6 @@ def matches(row: IndexRow, filters: Filters) -> bool:
         named.setdefault(dimension, set()).add(f"{dimension}={value}")
     return (
         all(not allowed or value in allowed for allowed, value in plain)
-        and row.document_id not in filters.without_documents
         and _share(filters.authors, row.authors)
         and _share(filters.speakers, row.speakers)
         and _between(row.published_at, filters.published_from, filters.published_to)

@@ -240,8 +240,6 @@ class IndexSearchContract(IndexTests):
             Filters(collections=("news",), languages=("de",)),
             Filters(collections=("news",), authors=("ann lee",)),
             Filters(kinds=("transcript",), speakers=("ANN",), collections=("talks",)),
-            Filters(without_documents=("doc-a", "doc-h", "o'brien")),
-            Filters(without_documents=("doc-a",), collections=("news", "talks")),
         ],
     )
     def test_filters_limit_both_searches(
@@ -286,9 +284,3 @@ class IndexSearchContract(IndexTests):
         write(index, [make_row("a", "ferry"), make_row("b", "ferry")])
         many = Filters(document_ids=(*(f"x{number}" for number in range(3_000)), "doc-b"))
         assert ids(index.search_text("ferry", many, 5)) == ["b"]
-
-    def test_a_long_list_of_documents_can_be_left_out(self, index: KeptIndex) -> None:
-        write(index, [make_row("a", "ferry"), make_row("b", "ferry")])
-        many = Filters(without_documents=(*(f"x{number}" for number in range(3_000)), "doc-b"))
-        assert ids(index.search_text("ferry", many, 5)) == ["a"]
-        assert ids(index.search_vector(axes(0)[0], many, 5)) == ["a"]

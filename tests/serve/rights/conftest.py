@@ -1,9 +1,7 @@
-"""Two homes: one holds also what a stranger may not read, all else is the same.
+"""Two homes: one holds also a collection that a stranger may not read, all else is the same.
 
-That is a collection, and documents of the stranger's own one that name others as their readers
-(``named_documents``). Whatever is only there, or was asked, answered, rated or planned over it,
-holds a word of ``CANARIES``. The stranger may read the rest of the collection ``harbour``, which is
-the same in both homes.
+Whatever is only in that collection, or was asked, answered, rated or planned over it, holds a word
+of ``CANARIES``. The stranger may read the collection ``harbour``, which is the same in both homes.
 """
 
 from __future__ import annotations
@@ -25,7 +23,6 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy import text
 from tests.serve.rights.kept_on_a_cluster import opened
-from tests.serve.rights.named_documents import BOARD, VAULT_GROUP
 
 from wellread.answers import Question
 from wellread.ask.answer import answer, final
@@ -40,18 +37,10 @@ from wellread.serve.guards.sign_in import Door
 from wellread.serve.server.app import create_app
 from wellread.store.schema.account_values import SCOPES_OF, Rights, User
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.types import Filters
 
 OWN, FOREIGN = "harbour", "obsidianvault"
-SUNDAYS = "When does the ferry leave on Sundays?"
-STRANGER = Asker(
-    owner="stranger", reads=frozenset({OWN}), names=frozenset({"stranger", "group:crew"})
-)
-RIVAL = Asker(
-    owner="rivalowner",
-    reads=frozenset({OWN, FOREIGN}),
-    names=frozenset({"rivalowner", VAULT_GROUP}),
-)
+STRANGER = Asker(owner="stranger", reads=frozenset({OWN}))
+RIVAL = Asker(owner="rivalowner", reads=frozenset({OWN, FOREIGN}))
 
 CANARIES = (
     "obsidianvault",  # the collection
@@ -213,17 +202,15 @@ def write(folder: Path, files: dict[str, str]) -> Path:
 
 @pytest.fixture(scope="session")
 def rights_homes(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The home with what is foreign, and the one without."""
+    """The home with the foreign collection, and the one without."""
     root = tmp_path_factory.mktemp("rights")
     own, foreign = write(root / "harbour", HARBOUR), write(root / "grizzelbane", VAULT)
-    board = write(root / "grizzelbane-board", BOARD)
     homes = root / "mixed", root / "alone"
     for home in homes:
         with open_kb(home, embedder=ReadableEmbedder()) as made:
             add(made, [str(own)], collection=OWN)
     with open_kb(homes[0], embedder=ReadableEmbedder()) as made:
         add(made, [str(foreign)], collection=FOREIGN)
-        add(made, [str(board)], collection=OWN)
         _use(made)
     return homes
 
@@ -248,13 +235,6 @@ async def _ask_for_others(whole: KnowledgeBase) -> None:
         rate = partial(give_feedback, kb, given.id, said, author=asker.owner)
         await anyio.to_thread.run_sync(rate)
         await final(answer(kb, Question(text="Where is the yobbleton of the Marquemoth?")))
-        # Of the stranger's own collection: what is learned of it is not the stranger's either.
-        own = Question(text=SUNDAYS, filters=Filters(collections=(OWN,)))
-        given = await final(answer(kb, own))
-        said = {"score": 1, "sentences": [{"sentence": 0, "score": 1, "explanation": "snorvexed"}]}
-        await anyio.to_thread.run_sync(
-            partial(give_feedback, kb, given.id, said, author=asker.owner)
-        )
         asked = Question(text="Compare quixomel and the ferry, yobbleton", mode="deep")
         plan = await plan_research(kb, ResearchRequest(question=asked, limits=usual_limits(kb)))
         await begin(kb, ResearchRequest(question=asked, limits=usual_limits(kb)), plan)
@@ -339,12 +319,8 @@ async def both(homes: tuple[Path, Path], folder: Path) -> AsyncIterator[tuple[Pl
         yield mixed, alone
 
 
-def foreign_names(kb: KnowledgeBase, *, named: bool = False) -> dict[str, str]:
-    """What names things of the foreign collection and of other people, by kind.
-
-    Args:
-        named: of documents of the own collection that name their readers, where there is such.
-    """
+def foreign_names(kb: KnowledgeBase) -> dict[str, str]:
+    """What names things of the foreign collection and of other people, by kind."""
     inside = f"FROM documents WHERE collection='{FOREIGN}' AND uri LIKE"
     queries = {
         "document": f"SELECT id {inside} '%ferry.md'",
@@ -362,17 +338,6 @@ def foreign_names(kb: KnowledgeBase, *, named: bool = False) -> dict[str, str]:
         "gap": "SELECT id FROM gaps WHERE owner='rivalowner'",
         "notice": "SELECT id FROM notices WHERE owner='rivalowner'",
     }
-    if named:
-        inside = "FROM documents WHERE readers IS NOT NULL AND uri LIKE"
-        queries |= {
-            "document": f"SELECT id {inside} '%minutes.md'",
-            "recording": f"SELECT id {inside} '%talk.vtt'",
-            "version": f"SELECT version {inside} '%minutes.md'",
-            "uri": f"SELECT uri {inside} '%minutes.md'",
-            "passage": "SELECT p.id FROM passages p JOIN documents d ON d.id = p.document_id"
-            " WHERE d.readers IS NOT NULL",
-            "job": "SELECT job_id FROM job_items WHERE readers IS NOT NULL",
-        }
     with kb.catalogue._database.read() as connection:
         found = {kind: connection.execute(text(query)).scalar() for kind, query in queries.items()}
     missing = [kind for kind, value in found.items() if not value]

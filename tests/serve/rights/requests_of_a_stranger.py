@@ -308,7 +308,7 @@ EXAMPLES: dict[str, list[Example]] = {
 def filled(value: Any, names: dict[str, str]) -> Any:
     """``value`` with names put in."""
     if isinstance(value, str):
-        return re.sub(r"\{([fo]_\w+)\}", lambda match: names.get(match[1], match[0]), value)
+        return re.sub(r"\{([fo]_\w+)\}", lambda match: names.get(match[1], ""), value)
     if isinstance(value, dict):
         return {key: filled(one, names) for key, one in value.items()}
     if isinstance(value, list):

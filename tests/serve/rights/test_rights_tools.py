@@ -94,15 +94,11 @@ async def test_a_stranger_finds_nothing_foreign_by_tools(
 ) -> None:
     wrong: list[str] = []
     async with both(rights_homes, tmp_path) as (mixed, alone):
-        sent: list[tuple[str, dict[str, Any]]] = []
-        for named in (False, True):
-            foreign = foreign_names(mixed.kb, named=named)
-            names = {f"f_{kind}": value for kind, value in foreign.items()}
-            facts = {"answer": names["f_answer"], "sentence": 0, "row": 0}
-            names["f_cursor"] = encoded("ask", facts)
-            sent += [one for one in messages(names) if one not in sent]
+        names = {f"f_{kind}": value for kind, value in foreign_names(mixed.kb).items()}
+        facts = {"answer": names["f_answer"], "sentence": 0, "row": 0}
+        names["f_cursor"] = encoded("ask", facts)
         sessions = [await begun(place.client) for place in (mixed, alone)]
-        for method, params in sent:
+        for method, params in messages(names):
             said = []
             for place, session in zip((mixed, alone), sessions, strict=True):
                 reply = await call(place.client, session, method, params)

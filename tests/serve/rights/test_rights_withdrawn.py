@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -42,9 +41,6 @@ from wellread.store.schema import learning_tables, research_tables, tables
 from wellread.types import Filters
 
 LEFT = Asker(owner=RIVAL.owner, reads=frozenset({OWN}))
-NAMED = replace(RIVAL, reads=frozenset({OWN}))  # reads documents that name others, too
-OUT = replace(NAMED, names=frozenset({RIVAL.owner}))  # of the group
-SUNDAYS = "When does the ferry leave on Sundays?"
 SOLD = "For how much was the ferry Osprey sold in quixomel?"
 
 
@@ -90,7 +86,8 @@ def test_views_let_go_of_the_file_with_the_base(kb: KnowledgeBase) -> None:
 
 def test_askers_take_turns_on_the_same_connections(kb: KnowledgeBase) -> None:
     wide, narrow, none = (
-        seen_by(kb, replace(who, owner="a")) for who in (RIVAL, LEFT, Asker(reads=frozenset()))
+        seen_by(kb, Asker(owner="a", reads=reads))
+        for reads in (RIVAL.reads, LEFT.reads, frozenset[str]())
     )
     for _ in range(2):
         assert wide.catalogue.collection_names() == [OWN, FOREIGN]
@@ -112,41 +109,10 @@ def test_a_view_is_the_same_as_long_as_it_is_used_and_shares_only_what_may_be(
     assert one.embedder is kb.embedder
 
 
-def test_who_may_read_the_same_documents_shares_what_is_held_and_nobody_else(
-    kb: KnowledgeBase,
-) -> None:
-    bare, crew, named = (seen_by(kb, who) for who in (LEFT, STRANGER, NAMED))
-    assert bare.common is crew.common is not named.common
-    assert bare.live().index is crew.live().index is not named.live().index
-    assert bare.catalogue.vocabulary is crew.catalogue.vocabulary is not named.catalogue.vocabulary
-    assert bare.index.rows() == crew.index.rows() < named.index.rows()
-    assert len(list(bare.index.held())) == bare.index.rows()
-    assert seen_by(kb, OUT).common is not named.common
-
-
-async def test_what_was_drawn_from_named_documents_is_gone_with_the_group(
-    kb: KnowledgeBase,
-) -> None:
-    inside, outside = seen_by(kb, NAMED), seen_by(kb, OUT)
-    given = await asked(inside, SUNDAYS)
-    assert (await asked(inside, SUNDAYS)).cached
-    assert not (await asked(outside, SUNDAYS)).cached
-    question = Question(text="Compare the ferry and the engine", mode="deep")
-    run_id = await begin(inside, ResearchRequest(question=question, limits=usual_limits(kb)))
-    with kb.catalogue._database.write() as connection:  # it cites nothing, as a count may
-        connection.execute(text("DELETE FROM answer_evidence"))
-    assert inside.catalogue.answer(given.id) is not None
-    assert inside.catalogue.research.get(run_id, NAMED.owner) is not None
-    assert outside.catalogue.answer(given.id) is None
-    assert outside.catalogue.research.get(run_id, NAMED.owner) is None
-
-
 def test_the_material_is_not_changed_in_the_name_of_a_reader(kb: KnowledgeBase) -> None:
     mine = seen_by(kb, LEFT)
     with pytest.raises(RequestError):
         mine.catalogue.remove_documents(["doc_1"])
-    with pytest.raises(RequestError):
-        mine.catalogue.hide_sources(OWN, ["file:///a"])
     with pytest.raises(RequestError):
         mine.catalogue.vectors.owe([]) if hasattr(mine.catalogue.vectors, "owe") else (
             mine.catalogue.collection_settings.set_settings(OWN, {})
@@ -170,20 +136,18 @@ async def test_a_kept_answer_is_gone_with_the_rights_and_back_with_them(kb: Know
 
 async def test_an_answer_is_gone_with_all_that_it_could_be_drawn_from(kb: KnowledgeBase) -> None:
     before, after = seen_by(kb, RIVAL), seen_by(kb, LEFT)
-    wide = await asked(before, SUNDAYS)
-    within = Filters(collections=(OWN,))
-    named = await asked(before, SUNDAYS, filters=within)
-    narrow = await asked(after, SUNDAYS, filters=within)
+    question = "When does the ferry leave on Sundays?"
+    wide = await asked(before, question)
+    narrow = await asked(before, question, filters=Filters(collections=(OWN,)))
     with kb.catalogue._database.write() as connection:  # it cites nothing, as a count may
         connection.execute(text("DELETE FROM answer_evidence"))
     kept = [one.id for one in after.catalogue.sessions.answers(RIVAL.owner)]
     assert kept == [narrow.id]
-    there = {one.id for one in before.catalogue.sessions.answers(RIVAL.owner)}
-    assert {wide.id, named.id} <= there
+    assert wide.id in [one.id for one in before.catalogue.sessions.answers(RIVAL.owner)]
 
 
 async def test_what_another_asked_is_not_given_to_who_may_read_the_same(kb: KnowledgeBase) -> None:
-    other = seen_by(kb, replace(RIVAL, owner="other"))
+    other = seen_by(kb, Asker(owner="other", reads=RIVAL.reads))
     given = await asked(other, SOLD)
     assert not given.cached
     assert given.owner == "other"
@@ -196,10 +160,10 @@ async def test_what_another_asked_is_not_given_to_who_may_read_the_same(kb: Know
 
 
 async def test_what_was_flagged_as_harmful_is_given_to_nobody(kb: KnowledgeBase) -> None:
-    given = await asked(kb, SUNDAYS)
+    given = await asked(kb, "When does the ferry leave on Sundays?")
     flag = {"sentences": [{"sentence": 0, "harmful": True}]}
     give_feedback(kb, given.id, flag, author="")
-    mine = await asked(seen_by(kb, STRANGER), SUNDAYS)
+    mine = await asked(seen_by(kb, STRANGER), "When does the ferry leave on Sundays?")
     assert given.sentences[0].text not in mine.text
     assert "" in seen_by(kb, STRANGER).catalogue.feedback.harmful_sentences().values()
 
@@ -209,28 +173,27 @@ async def test_nobody_asks_in_the_name_of_another(kb: KnowledgeBase) -> None:
     assert given.owner == LEFT.owner
 
 
-@pytest.mark.parametrize("left", [LEFT, replace(RIVAL, names=frozenset())])
-async def test_an_answer_on_its_way_ends_with_the_rights(kb: KnowledgeBase, left: Asker) -> None:
-    rights = {RIVAL.owner: RIVAL}
-    let_in(kb, lambda asker: rights[asker.owner])
+async def test_an_answer_on_its_way_ends_with_the_rights(kb: KnowledgeBase) -> None:
+    rights = {RIVAL.owner: RIVAL.reads}
+    let_in(kb, lambda asker: Asker(owner=asker.owner, reads=rights[asker.owner]))
     events = answer(seen_by(kb, RIVAL), Question(text=SOLD, fresh=True))
     await anext(events)
-    rights[RIVAL.owner] = left
+    rights[RIVAL.owner] = LEFT.reads
     with pytest.raises(UnknownNameError):
         async for _ in events:
             pass
 
 
 async def test_research_on_its_way_ends_with_the_rights(kb: KnowledgeBase) -> None:
-    rights = {RIVAL.owner: RIVAL}
-    let_in(kb, lambda asker: rights[asker.owner])
+    rights = {RIVAL.owner: RIVAL.reads}
+    let_in(kb, lambda asker: Asker(owner=asker.owner, reads=rights[asker.owner]))
     view = seen_by(kb, RIVAL)
     question = Question(text="Compare the ferry and quixomel", mode="deep")
     request = ResearchRequest(question=question, limits=usual_limits(kb))
     run_id = await begin(view, request)
     events = research(view, request, run_id=run_id)
     await anext(events)
-    rights[RIVAL.owner] = LEFT
+    rights[RIVAL.owner] = LEFT.reads
     with pytest.raises(UnknownNameError):
         async for _ in events:
             pass
@@ -250,7 +213,7 @@ async def test_an_open_page_ends_with_the_rights(rights_homes: tuple[Path, Path]
             served.asker = LEFT
             assert (await client.get(f"{path}/events")).status_code == 404
             assert "ferry" not in (await client.get(path, params={"format": "json"})).text
-            served.asker = replace(RIVAL, owner="other")
+            served.asker = Asker(owner="other", reads=RIVAL.reads)
             assert (await client.get(f"{path}/events")).status_code == 404
 
 
@@ -262,12 +225,7 @@ async def test_an_editor_removes_what_is_theirs_and_is_told_of_nothing_else(
         names = foreign_names(place.kb)
         given = {"collection": OWN, "source": names["document"]}
         assert (await place.client.post("/library/remove", data=given)).status_code == 404
-        named = foreign_names(place.kb, named=True)
-        for source in (named["document"], named["uri"]):
-            given = {"collection": OWN, "source": source}
-            assert (await place.client.post("/library/remove", data=given)).status_code == 404
-        mine = seen_by(place.kb, STRANGER).catalogue.documents(OWN)
-        [osprey] = [one.id for one in mine if one.title == "Osprey"]
+        [osprey] = [one.id for one in place.kb.catalogue.documents(OWN) if one.title == "Osprey"]
         given = {"collection": OWN, "source": osprey}
         reply = await place.client.post("/library/remove", data=given, params={"format": "json"})
         assert reply.status_code == 200, reply.text
@@ -294,9 +252,9 @@ def test_a_gap_is_asked_again_with_what_its_owner_may_read(
 
 
 def test_what_arrives_for_others_asks_no_question_again(kb: KnowledgeBase) -> None:
-    let_in(kb, lambda asker: replace(STRANGER, owner=asker.owner))
-    named = kb.catalogue.named_documents(kb.catalogue.document_ids())
-    arrived = dict.fromkeys(named, datetime(2100, 1, 1, tzinfo=UTC))
+    let_in(kb, lambda asker: Asker(owner=asker.owner, reads=STRANGER.reads))
+    there = datetime(2100, 1, 1, tzinfo=UTC)
+    arrived = {one.id: there for one in kb.catalogue.documents(FOREIGN)}
     for owner, found in ((STRANGER.owner, 0), ("", 1)):
         gap_id = kb.catalogue.record_gap("Vandrokh quixomel midnight?", "none", owner=owner)
         gaps = kb.catalogue.gap_ledger.of([gap_id])

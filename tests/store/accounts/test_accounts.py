@@ -214,21 +214,6 @@ def test_a_grant_counts_for_the_user_and_for_the_group(accounts: Accounts, ana: 
     assert accounts.rights.asker_of(ana).reads == frozenset()
 
 
-def test_documents_name_a_user_by_their_name_and_their_groups(
-    accounts: Accounts, admin: User, ana: User
-) -> None:
-    assert accounts.rights.asker_of(ana).names == {"ana"}
-    group = accounts.groups.add("board")
-    accounts.groups.join(group.id, ana.id)
-    assert accounts.rights.asker_of(ana).names == {"ana", "group:board"}
-    accounts.groups.leave(group.id, ana.id)
-    assert accounts.rights.asker_of(ana).names == {"ana"}
-    sly = accounts.users.add("group:board", "reader", SECRET)
-    assert accounts.rights.asker_of(sly).names == frozenset()
-    narrow, _ = accounts.keys.new(admin.id, "narrow", ("read",), ["town"])
-    assert accounts.rights.of(admin, narrow).asker.names == {"root"}
-
-
 def test_a_key_never_may_more_than_its_owner(accounts: Accounts, admin: User, ana: User) -> None:
     accounts.grants.give("town", "editor", user_id=ana.id)
     key, _ = accounts.keys.new(ana.id, "all", ("read", "edit", "admin"), ["town", "secret"])

@@ -101,7 +101,6 @@ def _key(kb: KnowledgeBase, turn: Opened) -> str:
         # Of the asker's words ("last week"), and of what counts as news.
         f"{date.today()} {datetime.now(UTC).date()}",
         *(f"{one.collection} {one.stamp}" for one in words),
-        *sorted(kb.asker.names),
         kb.catalogue.answer_cache.stamp([one.collection for one in words]),
         kb.catalogue.feedback.stamp(),
     )

@@ -17,13 +17,12 @@ from wellread.ingest.integrity import damage
 from wellread.ingest.integrity.checks_catalogue import Expected, number, row_number
 from wellread.ingest.integrity.damage import Problem
 from wellread.ingest.integrity.index_differences import Held, differences
-from wellread.ingest.pipeline.commit import index_rows
+from wellread.ingest.pipeline.commit import put_rows
 from wellread.kb import INGEST_LOCK, KnowledgeBase
 from wellread.text.english import STOP_WORDS
 from wellread.types import DocumentFacts, Filters, Passage
 
 INDEX_LOST = "its files are damaged or gone; it is made anew from the catalogue"
-WRITE_DOCUMENTS = 64  # whose rows are written together
 
 
 def check_index(kb: KnowledgeBase, expected: Expected) -> tuple[int, list[Problem]]:
@@ -151,18 +150,7 @@ def write_again(kb: KnowledgeBase, document_ids: Iterable[str]) -> None:
     index.remove(
         sorted({(key.document_id, key.version) for key in stored if key.document_id in wanted})
     )
-    ids = sorted(wanted)
-    for first in range(0, len(ids), WRITE_DOCUMENTS):
-        chunk = ids[first : first + WRITE_DOCUMENTS]
-        live = kb.catalogue.live_versions(chunk)
-        kb.catalogue.integrity.owe(live.items())
-        rows = []
-        for known in live:
-            document = kb.catalogue.document(known)
-            if document is not None:
-                rows += index_rows(document, kb.catalogue.passages_of([known]))
-        if rows:
-            index.write(rows, None)
+    put_rows(kb, index, sorted(wanted))
 
 
 def fill_again(kb: KnowledgeBase) -> None:

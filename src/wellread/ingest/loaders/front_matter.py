@@ -15,6 +15,23 @@ import yaml
 from wellread.errors import SourceError
 from wellread.types import EntityFacts, Relation
 
+# Before rights were per collection a source could name its readers; read as any other, it would
+# be open to all who may read the collection. So it is refused, however it writes that.
+READERS = "readers"
+NAMES_READERS = (
+    "it says 'readers', and rights are per collection: take that out and add it to a collection "
+    "that only those may read (docs/users.md)"
+)
+_NO_LETTER = re.compile(r"[\W\d_]+")
+_SAYS = r"[\s>*?:\"'“”‘’`\[{-]*readers[\s\]\"'“”‘’`]*"
+_FIELD = re.compile(rf"(?:NOTE\b)?{_SAYS}[:=：]|\s*\[+\s*readers\s*\]", re.IGNORECASE)
+_LISTED = re.compile(rf"{_SAYS}[:=：]\s*\[", re.IGNORECASE)
+_INLINE = re.compile(rf"\{{.*,{_SAYS}[:=]", re.IGNORECASE)
+_ANY_OPENING = re.compile(r"([-+;=~`])\1{2,}\s*\w*")
+_ANY_FIELD = re.compile(r"[{:\"']|[\w-]+\s*[:=]")
+_BLANK = re.compile(r"\n[ \t]*\n")
+HEAD_CHARACTERS = 65_536
+
 _NAMED_DATE = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
 
 # The C loader is about ten times as fast; wheels without it exist. Both are safe ones.
@@ -29,7 +46,7 @@ KNOWN_FIELDS = frozenset(
     "id title name slug reference shortname layout permalink url link uri canonical author authors "
     "date published published_at updated updated_at modified created lang language source_type "
     "kind excerpt summary description abstract aliases relations media media_url video audio "
-    "speakers readers transcript_by episode draft weight text body content".split()
+    "speakers transcript_by episode draft weight text body content".split()
 )
 
 
@@ -75,11 +92,10 @@ def split(text: str, uri: str) -> FrontMatter:
     Raises:
         SourceError: the block is not YAML; names the line.
     """
-    opening = _OPENING.match(text)
-    closing = _CLOSING.search(text, opening.end()) if opening else None
-    if opening is None or closing is None:
+    there = _block(text)
+    if there is None:
         return FrontMatter(body=text)
-    block = text[opening.end() : closing.start()]
+    block, closing = there
     try:
         loaded = yaml.load(block, Loader=YAML_LOADER)  # noqa: S506 a safe loader, see above
     except yaml.YAMLError as error:
@@ -91,6 +107,7 @@ def split(text: str, uri: str) -> FrontMatter:
         raise SourceError(uri, f"malformed front matter: {error}") from error
     if loaded is not None and not isinstance(loaded, dict):
         return FrontMatter(body=text)
+    refuse_readers(loaded, uri)
     return FrontMatter(
         fields={str(name): value for name, value in (loaded or {}).items()},
         body=text[closing.end() :],
@@ -101,6 +118,66 @@ def split(text: str, uri: str) -> FrontMatter:
             if (found := re.match(r"([\w-]+):", line))
         },
     )
+
+
+def _block(text: str) -> tuple[str, re.Match[str]] | None:
+    """What stands between the two lines of a front matter, and the second of them."""
+    opening = _OPENING.match(text)
+    closing = _CLOSING.search(text, opening.end()) if opening else None
+    return (text[opening.end() : closing.start()], closing) if opening and closing else None
+
+
+def refuse_readers(fields: object, uri: str, *, deep: bool = True) -> None:
+    """Refuse fields that name who may read the document, whatever their case, quotes and spaces.
+
+    Args:
+        deep: also fields of fields.
+
+    Raises:
+        SourceError: one of them does.
+    """
+    if isinstance(fields, Mapping):
+        if any(_NO_LETTER.sub("", str(name)).casefold() == READERS for name in fields):
+            raise SourceError(uri, NAMES_READERS)
+        fields = list(fields.values())
+    if deep and isinstance(fields, list):
+        for one in fields:
+            refuse_readers(one, uri)
+
+
+def refuse_readers_in_head(text: str, uri: str, *, captions: bool) -> None:
+    """The same for what stands in front of a text, of any form, also of one that is not read.
+
+    Args:
+        captions: it is a file of captions, which has notes between them.
+
+    Raises:
+        SourceError: it names readers.
+    """
+    # In fields that are understood, and were looked at, words of a value may begin a line.
+    said = _LISTED if _block(text) else _FIELD
+    lines = _notes(text) if captions else _head(text[:HEAD_CHARACTERS])
+    if any(said.match(line) or (said is _FIELD and _INLINE.match(line)) for line in lines):
+        raise SourceError(uri, NAMES_READERS)
+
+
+def _notes(text: str) -> list[str]:
+    return [line for part in _BLANK.split(text) if "-->" not in part for line in part.split("\n")]
+
+
+def _head(text: str) -> list[str]:
+    """The lines of a block of fields in front of a text, however it is fenced, or not at all."""
+    lines = [line.strip() for line in text.lstrip("\ufeff \t\r\n").split("\n")]
+    fields = [line for line in lines if line.startswith(":")]  # of reStructuredText
+    if opening := _ANY_OPENING.fullmatch(lines[0]):
+        ends = (opening[1] * 3, "...")
+        end = next((at for at, one in enumerate(lines[1:], 1) if one.startswith(ends)), 0)
+        lines = lines[1:end] if end else lines[1 : [*lines, ""].index("")]
+    elif _ANY_FIELD.match(lines[0]):
+        lines = lines[: [*lines, ""].index("")]
+    else:
+        lines = []
+    return [*lines, *fields]
 
 
 def scalar(value: object) -> str:

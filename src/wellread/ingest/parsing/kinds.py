@@ -29,6 +29,7 @@ from wellread.ingest.loaders.base import (
     LoaderLimits,
     Source,
 )
+from wellread.ingest.loaders.front_matter import READERS, refuse_readers_in_head
 from wellread.ingest.loaders.html import html_decoding
 from wellread.ingest.loaders.office.archives import is_odt, is_office_binary, names_in
 from wellread.ingest.loaders.text import markdown_transcripts
@@ -92,16 +93,16 @@ def _entry(name: str, version: str, module: str) -> LoaderEntry:
 LOADERS = {
     entry.name: entry
     for entry in (
-        _entry("markdown", "2", "text.markdown_pages"),
-        _entry("markdown-transcript", "2", "text.markdown_transcripts"),
+        _entry("markdown", "3", "text.markdown_pages"),
+        _entry("markdown-transcript", "3", "text.markdown_transcripts"),
         _entry("html", "3", "html.html"),
-        _entry("text", "2", "plain"),
+        _entry("text", "3", "plain"),
         _entry("pdf", "3", "pdf.pdf"),
-        _entry("captions", "1", "text.transcripts"),
-        _entry("speech", "1", "text.speech"),
+        _entry("captions", "2", "text.transcripts"),
+        _entry("speech", "2", "text.speech"),
         _entry("feed", "3", "text.feeds"),
-        _entry("records", "2", "text.records"),
-        _entry("rst", "1", "text.restructured"),
+        _entry("records", "3", "text.records"),
+        _entry("rst", "2", "text.restructured"),
         _entry("docx", "2", "office.office_docx"),
         _entry("pptx", "2", "office.office_pptx"),
         _entry("xlsx", "2", "office.office_xlsx"),
@@ -133,6 +134,9 @@ _OWN_WORD = frozenset({"markdown", "captions", "records", "rst"})
 _DECODED = frozenset(
     ("markdown", "markdown-transcript", "text", "captions", "speech", "records", "rst")
 )
+
+# Whose sources may begin with fields that say something of the document.
+_HEADED = frozenset(("markdown", "markdown-transcript", "text", "captions", "rst"))
 
 
 def loaders() -> Mapping[str, LoaderEntry]:
@@ -166,6 +170,8 @@ def load(source: Source, limits: LoaderLimits, rules: SourceRules | None = None)
     entry = loaders().get(name)
     if entry is None and name != ENTRIES:
         raise SourceError(source.uri, "unknown kind of file")
+    if name in _HEADED and READERS in source.data.replace(b"\0", b"").lower().decode("latin-1"):
+        refuse_readers_in_head(_text(source.data), source.uri, captions=name == "captions")
     try:
         loader = entry.function if entry else None
         if rules is not None:

@@ -17,7 +17,6 @@ from wellread.codec import storable, to_plain
 from wellread.errors import SourceError
 from wellread.identity import document_id, passage_id, tagged_hash
 from wellread.ingest.loaders.base import LoaderLimits, Source
-from wellread.ingest.loaders.named_readers import ReadersError
 from wellread.ingest.parsing import kinds
 from wellread.ingest.parsing.document_addresses import safe_addresses
 from wellread.ingest.parsing.passages import split
@@ -108,7 +107,6 @@ class Parsed:
         size, mtime_ns: of the bytes that were read (0 when they came with the request).
         memory: bytes that the worker took at its largest so far.
         ahead: what other files need of the source, where that was asked for.
-        unclear: it failed because what it says of who may read it cannot be understood.
     """
 
     status: ParseStatus
@@ -121,7 +119,6 @@ class Parsed:
     seconds: float = 0.0
     memory: int = 0
     ahead: Mapping[str, Any] = field(default_factory=dict)
-    unclear: bool = False
 
 
 def parse(
@@ -139,8 +136,7 @@ def parse(
             return _ahead(request)
         return _parse(request, data, confine)
     except SourceError as error:
-        unclear = isinstance(error, ReadersError)
-        return Parsed(status="failed", reason=storable(error.reason), unclear=unclear)
+        return Parsed(status="failed", reason=storable(error.reason))
     except MemoryError:
         return Parsed(status="failed", reason=TOO_MUCH)
     except RecursionError:

@@ -15,13 +15,11 @@ from wellread.codec import from_plain
 from wellread.errors import SourceError
 from wellread.ingest.parsing.parse import LEFT_OUT, ParseRequest, is_current
 from wellread.ingest.parsing.workers import WorkerPool
-from wellread.ingest.pipeline import source_readers
 from wellread.ingest.pipeline.commit import ReadSource
 from wellread.ingest.pipeline.readers import Outcome
-from wellread.ingest.settings.collection import Rule
 from wellread.ingest.settings.folder_settings import SettingsInForce
 from wellread.ingest.settings.mapping import SourceRules
-from wellread.ingest.settings.prepared import Ahead, AheadRequest, Share, prepare
+from wellread.ingest.settings.prepared import Ahead, AheadRequest, prepare
 from wellread.ingest.sources.addresses import FetchError, is_web, parse_address
 from wellread.ingest.sources.discover import (
     Found,
@@ -37,8 +35,6 @@ from wellread.ingest.sources.selection import Selection
 from wellread.store.catalogue.run_logs import ItemStatus, JobItem
 from wellread.store.schema.catalogue_values import SourceRecord, SourceStatus
 
-AS_IT_IS = Rule(match=("*",))  # changes nothing of what a file says
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectionRules:
@@ -47,12 +43,10 @@ class CollectionRules:
     Attributes:
         by_uri: uri to how the source is read; sources that no rule speaks of are left out.
         failed: uri to why nothing can be read of that source for the others.
-        readers: uri of a source that could not be opened to who may know of it.
     """
 
     by_uri: Mapping[str, SourceRules] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
-    readers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def source_rules(
@@ -97,18 +91,10 @@ def source_rules(
         if item.uri in places:
             root, below = places[item.uri]
             said = by_root[root]
-            rule = said.rule_for(below) if said else None
-            readers = settings.readers_for(root, below)
-            if rule or readers:
-                by_uri[item.uri] = SourceRules(
-                    rule=rule or AS_IT_IS,
-                    relative=below,
-                    share=prepared[root].share(below) if rule else Share(),
-                    readers=readers,
-                )
-    unread = {item.uri: item for item in found if isinstance(item, SourceError)}
-    hidden = {uri: settings.readers_at(uri, "") for uri in unread}
-    return CollectionRules(by_uri=by_uri, failed=failed, readers=hidden)
+            if said and (rule := said.rule_for(below)):
+                share = prepared[root].share(below)
+                by_uri[item.uri] = SourceRules(rule=rule, relative=below, share=share)
+    return CollectionRules(by_uri=by_uri, failed=failed)
 
 
 def _read(pool: WorkerPool, requests: Sequence[AheadRequest]) -> list[Ahead]:
@@ -161,38 +147,33 @@ class ChangeDetector:
         self._known = known
         self._rules = rules
         self.gone: list[str] = []  # addresses whose server says so
-        self.hidden: list[str] = []  # held, and who may read them is not known any more
 
     def at_once(self, item: Found) -> JobItem | None:
         """The result of a source that need not be read; None when it has to be."""
         if isinstance(item, SourceError):
             status: ItemStatus = "skipped" if isinstance(item, PassedOverError) else "failed"
-            readers = self._rules.readers.get(item.uri, ())
-            return JobItem(uri=item.uri, status=status, reason=item.reason, readers=readers)
-        known = self._known.get(item.uri)
-        readers = source_readers.at_rest(known, self._rules.by_uri.get(item.uri))
+            return JobItem(uri=item.uri, status=status, reason=item.reason)
         if reason := self._rules.failed.get(item.uri):
-            return JobItem(uri=item.uri, status="failed", reason=reason, readers=readers)
+            return JobItem(uri=item.uri, status="failed", reason=reason)
+        known = self._known.get(item.uri)
         if not isinstance(item, FoundFile) or known is None or not known.digest or known.reason:
             return None
         if (known.size, known.mtime_ns) != (item.size, item.mtime_ns):
             return None
         current = is_current(known.loader, self._rules.by_uri.get(item.uri))
-        return JobItem(uri=item.uri, status="unchanged", readers=readers) if current else None
+        return JobItem(uri=item.uri, status="unchanged") if current else None
 
     def of(self, item: Found, outcome: Outcome) -> Judged:
         """The result of a source that was read, what is to be written, and what was only seen."""
         parsed = outcome.parsed
         held = self._held(item.uri)
         documents = [*parsed.documents, *(d for e in outcome.entries for d in e.documents)]
-        known, rules = self._known.get(item.uri), self._rules.by_uri.get(item.uri)
-        readers = source_readers.when_read(parsed, documents, known, rules)
         status: ItemStatus
         sources: list[ReadSource] = []
         seen: list[SourceRecord] = []
         if parsed.status == "parsed":
             status = "updated" if held else "added"
-            record = replace(self._record(item, outcome, status), readers=readers)
+            record = self._record(item, outcome, status)
             whole = ReadSource(
                 record=record, documents=parsed.documents, accumulates=outcome.is_feed
             )
@@ -200,16 +181,14 @@ class ChangeDetector:
         else:
             status = parsed.status
             if held and parsed.reason == LEFT_OUT:  # by new settings: its documents go
-                record = replace(self._record(item, outcome, status), readers=readers)
+                record = self._record(item, outcome, status)
                 sources = [ReadSource(record=record, documents=())]
                 status = "removed"
-            elif held and parsed.unclear:
-                self.hidden.append(item.uri)
             # Of a source that cannot be read any more, what an earlier run read stays as it was.
             elif status == "failed" and held and outcome.poll_after:
                 seen.append(replace(self._known[item.uri], poll_after=outcome.poll_after))
             elif status == "unchanged" or not held:
-                seen.append(replace(self._record(item, outcome, status), readers=readers))
+                seen.append(self._record(item, outcome, status))
         if outcome.gone and held:
             self.gone.append(item.uri)
         result = JobItem(
@@ -219,7 +198,6 @@ class ChangeDetector:
             documents=len(documents),
             passages=sum(len(each.cuts) for each in documents),
             seconds=parsed.seconds,
-            readers=source_readers.in_log(readers, documents),
         )
         return result, sources, seen
 
@@ -290,18 +268,18 @@ def gone_sources(
             if uri not in there
             and record.loader != ENTRY_LOADER
             and (record.root == uri or not is_web(record.root) or record.root in lists)
-            and (record.root == root or _within(root, _place(root, uri, record)))
+            and (record.root == root or within(root, _place(root, uri, record)))
             and (only is None or only.covers(_place(root, uri, record)))
             # That a folder could not be opened says nothing about what is in it.
-            and not any(_within(folder, _place(root, uri, record)) for folder in failed)
+            and not any(within(folder, _place(root, uri, record)) for folder in failed)
         ]
         looked = only is None or only.covers(root)
-        under = (_within(root, item.root) or _within(root, item.uri) for item in opened)
+        under = (within(root, item.root) or within(root, item.uri) for item in opened)
         if gone and looked and not any(under):
             reason = EMPTY.format(count=len(gone))
             results.append(JobItem(uri=root, status="failed", reason=reason))
             continue
-        results += [JobItem(uri=uri, status="removed", readers=known[uri].readers) for uri in gone]
+        results += [JobItem(uri=uri, status="removed") for uri in gone]
     return list({result.uri: result for result in results}.values())
 
 
@@ -337,9 +315,10 @@ def root_of(given: str) -> str:
 
 def _place(root: str, uri: str, record: SourceRecord) -> str:
     """Where a source stands: a feed, in the list below ``root`` that names it."""
-    listed = is_web(uri) and record.root != root and _within(root, record.root)
+    listed = is_web(uri) and record.root != root and within(root, record.root)
     return record.root if listed else uri
 
 
-def _within(root: str, uri: str) -> bool:
+def within(root: str, uri: str) -> bool:
+    """Whether the address is the root or stands below it."""
     return uri == root or uri.startswith(root.rstrip("/") + "/")

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from wellread.errors import DamageError, StoreError
+from wellread.errors import DamageError, ModelError, StoreError
 from wellread.identity import facts_of, version_of
 from wellread.ingest.parsing.parse import ParsedDocument, cut_up
 from wellread.kb import INGEST_LOCK, KnowledgeBase
@@ -35,6 +35,7 @@ from wellread.types import Document, Passage
 logger = logging.getLogger(__name__)
 
 LOCK_SECONDS = 600.0
+WRITE_DOCUMENTS = 64  # whose rows are written together, when they are made of the catalogue
 
 
 @contextmanager
@@ -89,16 +90,51 @@ def recover(kb: KnowledgeBase) -> int:
     return left
 
 
+def bring_in_step(kb: KnowledgeBase) -> None:
+    """Let the index follow what an upgrade of the catalogue moved; told where it cannot yet."""
+    if kb.read_only or not kb.catalogue.pending():
+        return
+    try:
+        recover(kb)
+    except (StoreError, ModelError) as error:
+        logger.warning("%s; what moved is found after the next add or sync", error)
+
+
 def drop_noted(kb: KnowledgeBase, index: Index) -> int:
-    """Remove the index rows of every noted version that is not live, and clear the notes."""
+    """Remove the index rows of every noted version that is not live, and clear the notes.
+
+    What is noted as to be written and is live has its rows written: documents that an upgrade
+    gave another id, and what a run was killed over while it wrote a live version anew.
+    """
     pending = kb.catalogue.pending()
     if not pending:
         return 0
     keys = [(write.document_id, write.version) for write in pending]
     live = kb.catalogue.live_versions([document for document, _ in keys])
     index.remove([key for key in keys if live.get(key[0]) != key[1]])
+    unwritten = [one for one in pending if one.action == "write"]
+    put_rows(
+        kb,
+        index,
+        [one.document_id for one in unwritten if live.get(one.document_id) == one.version],
+    )
     kb.catalogue.settle(keys)
     return len(keys)
+
+
+def put_rows(kb: KnowledgeBase, index: Index, document_ids: Sequence[str]) -> None:
+    """Write the rows of live documents as the catalogue has them; their vectors are owed then."""
+    for first in range(0, len(document_ids), WRITE_DOCUMENTS):
+        ids = document_ids[first : first + WRITE_DOCUMENTS]
+        live = kb.catalogue.live_versions(ids)
+        kb.catalogue.integrity.owe(live.items())
+        rows = []
+        for known in live:
+            document = kb.catalogue.document(known)
+            if document is not None:
+                rows += index_rows(document, kb.catalogue.passages_of([known]))
+        if rows:
+            index.write(rows, None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,10 +209,8 @@ def write(kb: KnowledgeBase, window: Window) -> Written:
 
 def settled(window: Window, written: Written) -> list[JobItem]:
     """How the window's sources fared, now that they were written."""
-    readers = {source.record.uri: source.record.readers for source in window.sources}
     refused = [
-        JobItem(uri=uri, status="failed", reason=reason, readers=readers[uri])
-        for uri, reason in written.refused.items()
+        JobItem(uri=uri, status="failed", reason=reason) for uri, reason in written.refused.items()
     ]
     return [result for result in window.results if result.uri not in written.refused] + refused
 

@@ -28,8 +28,8 @@ from pydantic import (
     model_validator,
 )
 
-from wellread.errors import SettingsError
-from wellread.ingest.loaders.named_readers import checked_readers
+from wellread.errors import SettingsError, SourceError
+from wellread.ingest.loaders.front_matter import refuse_readers
 from wellread.ingest.settings.coverage_targets import CoverageTargets
 from wellread.types import Kind
 
@@ -63,7 +63,6 @@ def _listed(given: object) -> object:
 
 Pattern = Annotated[str, AfterValidator(_pattern)]
 Template = Annotated[str, AfterValidator(_template)]
-Readers = Annotated[tuple[str, ...], BeforeValidator(checked_readers)]
 
 
 class _Part(BaseModel):
@@ -214,7 +213,15 @@ class CollectionSettings(_Part):
     rules: tuple[Rule, ...] = ()
     hierarchies: tuple[Hierarchy, ...] = ()
     coverage: CoverageTargets = CoverageTargets()
-    readers: dict[str, Readers] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _names_no_readers(cls, given: object) -> object:
+        try:
+            refuse_readers(given, SETTINGS_NAME, deep=False)
+        except SourceError as error:
+            raise ValueError(error.reason) from error
+        return given
 
     @classmethod
     def parse(cls, text: str, where: str) -> CollectionSettings:
@@ -275,11 +282,6 @@ class CollectionSettings(_Part):
         """The first rule that matches the path (relative to the added folder), or None."""
         return next((rule for rule in self.rules if _spec(rule.match).match_file(relative)), None)
 
-    def readers_for(self, relative: str) -> tuple[str, ...]:
-        """Who may read documents of the file, by the first pattern that matches its path."""
-        found = (who for one, who in self.readers.items() if _spec((one,)).match_file(relative))
-        return next(found, ())
-
     @model_validator(mode="after")
     def _declared(self) -> Self:
         known = {*self.relations, *(one.inverse for one in self.relations.values())}
@@ -289,8 +291,6 @@ class CollectionSettings(_Part):
         unknown = sorted(set(used) - known)
         if unknown:
             raise ValueError(f"relations does not declare {', '.join(unknown)}")
-        for pattern in self.readers:
-            _spec((pattern,))
         return self
 
 

@@ -4,9 +4,7 @@ What comes with a folder is not trusted like what the reader says. A settings fi
 folder holds for the files of that folder alone, is told in the report, and where it leaves out
 files that were read until now, or would be, somebody has to say yes first. What was agreed to is
 kept, so that the next run does not ask again. The reader's own file (``--settings``) holds for the
-whole collection and stands above all that lies in folders. Who may read which files is the
-exception: what a folder says of that holds whatever else is taken of its settings, since what is
-left out would be readable by everybody.
+whole collection and stands above all that lies in folders.
 """
 
 from __future__ import annotations
@@ -18,16 +16,16 @@ from typing import Any
 from urllib.parse import unquote
 
 from wellread.errors import SettingsError
+from wellread.ingest.loaders.front_matter import NAMES_READERS, READERS
 from wellread.ingest.settings.collection import SETTINGS_NAME, CollectionSettings
 from wellread.ingest.sources.discover import Found, FoundFile, local_path, uri_of
 from wellread.kb import KnowledgeBase
+from wellread.store.catalogue.documents.collection_records import MOVED_FROM
 from wellread.store.schema.catalogue_values import SourceRecord
 from wellread.text.words import harmless_line
 
 FOLDERS = "folders"  # under which the settings of a collection keep those of its folders
-# And who may read which files, of all of them by their address ("": the reader's own), in one
-# place that askers with limited rights do not see.
-READERS = "readers"
+NOT_OWN = (FOLDERS, READERS, MOVED_FROM)  # that are kept beside what the reader said
 SHOWN = 3  # files that are named
 Plain = dict[str, Any]
 
@@ -75,22 +73,6 @@ class SettingsInForce:
         """The settings for files that were found under ``root``."""
         return self.own or self.folders.get(root)
 
-    def readers_for(self, root: str, relative: str) -> tuple[str, ...]:
-        """Who may read a file below ``root``; none: nothing is said of it."""
-        said = (self.own, self.folders.get(root))
-        return next((who for one in said if one and (who := one.readers_for(relative))), ())
-
-    def readers_at(self, uri: str, root: str) -> tuple[str, ...]:
-        """The same for an address that could not be read, wherever it was found."""
-        for folder in dict.fromkeys((root, *self.folders)):
-            inside = f"{folder.rstrip('/')}/"
-            below = unquote(uri.removeprefix(inside) if uri.startswith(inside) else _name(uri))
-            if (folder == root or uri.startswith(inside)) and (
-                who := self.readers_for(folder, below)
-            ):
-                return who
-        return ()
-
     def __bool__(self) -> bool:
         return self.own is not None or bool(self.folders)
 
@@ -101,9 +83,7 @@ def own_settings(stored: Mapping[str, Any] | None) -> CollectionSettings | None:
     Raises:
         SettingsError: another release wrote them and they mean nothing to this one.
     """
-    kept = stored or {}
-    own = {name: value for name, value in kept.items() if name not in (FOLDERS, READERS)}
-    own |= _who(kept, "")
+    own = {name: value for name, value in (stored or {}).items() if name not in NOT_OWN}
     return CollectionSettings.from_plain(own) if own else None
 
 
@@ -113,28 +93,8 @@ def folder_settings(stored: Mapping[str, Any] | None) -> dict[str, CollectionSet
     Raises:
         SettingsError: as ``own_settings``.
     """
-    kept = stored or {}
-    folders: Mapping[str, Plain] = kept.get(FOLDERS, {})
-    roots = [*folders, *(root for root in kept.get(READERS, {}) if root and root not in folders)]
-    return {
-        root: CollectionSettings.from_plain({**folders.get(root, {}), **_who(kept, root)})
-        for root in roots
-    }
-
-
-def _who(stored: Mapping[str, Any], root: str) -> Plain:
-    said = stored.get(READERS, {}).get(root)
-    return {READERS: said} if said else {}
-
-
-def _stored(own: CollectionSettings | None, folders: Mapping[str, CollectionSettings]) -> Plain:
-    """All of it as it is kept."""
-    plain = {root: one.to_plain() for root, one in folders.items()}
-    whole: Plain = own.to_plain() if own else {}
-    who = {root: one.pop(READERS, None) for root, one in {"": whole, **plain}.items()}
-    who = {root: one for root, one in who.items() if one}
-    plain = {root: one for root, one in plain.items() if one or root not in who}
-    return {**whole, **({FOLDERS: plain} if plain else {}), **({READERS: who} if who else {})}
+    kept: Mapping[str, Plain] = (stored or {}).get(FOLDERS, {})
+    return {root: CollectionSettings.from_plain(plain) for root, plain in kept.items()}
 
 
 def concerned(
@@ -170,6 +130,11 @@ def settings_in_force(
             nobody agreed.
     """
     stored = kb.catalogue.collection_settings.settings(collection)
+    if READERS in (stored or {}) and not given:
+        raise SettingsError(
+            f"the settings that were given for {collection!r}: {NAMES_READERS}",
+            hint="give a settings file without it: wellread add PATH --settings FILE",
+        )
     own = CollectionSettings.read(given) if given else own_settings(stored)
     folders = folder_settings(stored)
     notes: list[str] = []
@@ -182,33 +147,20 @@ def settings_in_force(
         if own is not None and own != CollectionSettings():
             if settings != own:
                 notes.append(f"{path} is not taken: the collection has settings of your own")
-            _take_readers(folders, root, settings)
             continue
         proposal = _proposal(path, root, settings, folders.get(root), found, known)
         if proposal.skipped and not _agreed(proposal, ask):
             notes.append(f"{path} is not taken, since it leaves out files")
-            _take_readers(folders, root, settings)
             continue
         folders[root] = settings
         notes.append(_told(path, root, settings, found))
-    new = _stored(own, folders)
+    plain = {root: one.to_plain() for root, one in folders.items()}
+    new = {**(own.to_plain() if own else {}), **({FOLDERS: plain} if plain else {})}
+    new |= {name: said for name, said in (stored or {}).items() if name == MOVED_FROM}
     if new != (stored or {}) or (given and stored is None):
         kb.catalogue.collection_settings.set_settings(collection, new)
     own = None if own == CollectionSettings() else own
     return SettingsInForce(own=own, folders=folders, notes=tuple(notes))
-
-
-def _take_readers(
-    folders: dict[str, CollectionSettings], root: str, settings: CollectionSettings
-) -> None:
-    """Of settings that are not taken, who may read what."""
-    before = folders.get(root, CollectionSettings())
-    if before.readers != settings.readers:
-        folders[root] = before.model_copy(update={"readers": settings.readers})
-
-
-def _name(uri: str) -> str:
-    return uri.rpartition("/")[2]
 
 
 def _lying(inputs: Sequence[str]) -> Iterator[tuple[str, Path]]:
@@ -271,6 +223,4 @@ def _told(path: Path, root: str, settings: CollectionSettings, found: Sequence[F
     said = [f"{len(settings.rules):,} rules", f"{len(settings.relations):,} types of relations"]
     if left_out:
         said.append(f"{left_out:,} files left out")
-    if settings.readers:
-        said.append(f"{len(settings.readers):,} patterns of files for named readers only")
     return f"{path} holds for its folder: {', '.join(said)}"

@@ -20,8 +20,14 @@ from wellread.codec import from_plain, to_plain
 from wellread.errors import SourceError
 from wellread.identity import tagged_hash
 from wellread.ingest.loaders.base import ENTRIES, Loader, LoaderLimits, Source
-from wellread.ingest.loaders.front_matter import YAML_LOADER, FrontMatter, moment, scalar, split
-from wellread.ingest.loaders.named_readers import named_readers
+from wellread.ingest.loaders.front_matter import (
+    YAML_LOADER,
+    FrontMatter,
+    moment,
+    refuse_readers,
+    scalar,
+    split,
+)
 from wellread.ingest.loaders.plain import Blocks, decode
 from wellread.ingest.loaders.text import markdown_pages as markdown
 from wellread.ingest.loaders.text import markdown_transcripts
@@ -52,21 +58,17 @@ class SourceRules:
     Attributes:
         relative: the path below the folder that was added.
         share: what it gets from other files.
-        readers: who may read those of its documents that do not say it themselves.
     """
 
     rule: Rule
     relative: str
     share: Share = field(default_factory=Share)
-    readers: tuple[str, ...] = ()
 
     @cached_property
     def identity(self) -> str:
         """Follows the loader's identity in the source record: another one means: read again."""
         said = self.rule.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-        return tagged_hash(
-            "rul", json.dumps(said, sort_keys=True), self.share.digest, *self.readers
-        )
+        return tagged_hash("rul", json.dumps(said, sort_keys=True), self.share.digest)
 
     def loader_name(self, detected: str) -> str:
         """The loader for it, given the one that its content asks for; empty: it is left out."""
@@ -90,13 +92,6 @@ class SourceRules:
             SourceError: as loaders do; an id is made of something that the source does not say;
                 a data file is neither YAML nor JSON.
         """
-        for document in self._loaded(source, limits, loader):
-            unsaid = self.readers and not document.readers
-            yield replace(document, readers=self.readers) if unsaid else document
-
-    def _loaded(
-        self, source: Source, limits: LoaderLimits, loader: Loader | None
-    ) -> Iterator[Document]:
         rule, facts = self.rule, file_facts(self.relative)
         if rule.entries:
             yield from _entries(source, rule, facts)
@@ -117,19 +112,13 @@ class SourceRules:
     def to_plain(self) -> dict[str, Any]:
         """JSON values."""
         rule = self.rule.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-        return {
-            "rule": rule,
-            "relative": self.relative,
-            "share": to_plain(self.share),
-            "readers": list(self.readers),
-        }
+        return {"rule": rule, "relative": self.relative, "share": to_plain(self.share)}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> SourceRules:
         """The rules that ``to_plain`` made ``plain`` of."""
         rule, share = Rule.model_validate(plain["rule"]), from_plain(Share, plain["share"])
-        readers = tuple(plain["readers"])
-        return cls(rule=rule, relative=plain["relative"], share=share, readers=readers)
+        return cls(rule=rule, relative=plain["relative"], share=share)
 
 
 def _is_markdown(loader: Loader) -> bool:
@@ -148,6 +137,7 @@ def _entries(source: Source, rule: Rule, facts: Mapping[str, str]) -> Iterator[D
         ) from error
     for key, entry in entries(tree, rule.entries):
         fields = entry if isinstance(entry, dict) else {"value": entry}
+        refuse_readers(fields, source.uri, deep=False)
         blocks = Blocks()
         said = [words for name in rule.text if (words := _words(fields, name))]
         for words in dict.fromkeys(said):
@@ -167,7 +157,6 @@ def _entries(source: Source, rule: Rule, facts: Mapping[str, str]) -> Iterator[D
             # The parser saw the entry alone: its lines are not those of the file.
             marks=tuple(mark for mark in marks if not isinstance(mark, LineMark)),
             source_type=ENTRIES,
-            readers=named_readers(fields, source.uri),
         )
         matter = FrontMatter(fields=fields, body="\n\n".join(said))
         yield _mapped(document, rule, given, _linked(rule, matter, given))

@@ -42,10 +42,6 @@ class DocumentBody(Body):
     taxonomy: dict[str, tuple[str, ...]]
     characters: int
     passages: int
-    readers: tuple[str, ...] | None = Field(
-        description="who may read it of those who may read its collection, empty: all of them;"
-        " null where who asks may not read everything"
-    )
 
 
 class DocumentsBody(Body):
@@ -252,8 +248,6 @@ def print_documents(console: Console, body: DocumentsBody) -> None:
         title = Text(harmless(one.title))
         if one.authors:
             title.append(f"  {harmless(', '.join(one.authors))}", style="dim")
-        if one.readers:
-            title.append(f"  for {harmless(', '.join(one.readers))}", style="yellow")
         known = (one.collection, title, f"{one.passages:,}", one.document_id[:SHORT_ID])
         rows.append((day_words(one.published_at), one.kind, *known))
     _print_page(console, table(columns, rows), body.offset, body.total, "documents")

@@ -13,7 +13,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated, Literal, cast
@@ -22,6 +22,7 @@ from fastapi import Depends, Request
 
 from wellread.errors import WellreadError
 from wellread.identity import EVERYTHING, Everything
+from wellread.ingest.pipeline.commit import bring_in_step
 from wellread.ingest.sources.discover import Input
 from wellread.kb import KnowledgeBase
 from wellread.learning import intake
@@ -70,7 +71,8 @@ class IngestRuns:
         return asked
 
     def take_up(self) -> None:
-        """Ask the open questions again that an earlier process left."""
+        """Ask the open questions again that an earlier process left, when the index is in step."""
+        self._thread.submit(bring_in_step, self._kb)
         self._thread.submit(after_ingest, self._kb)
 
     def ask_again(self, work: Callable[[], object]) -> Asked:
@@ -92,8 +94,7 @@ class IngestRuns:
             waiting = [one for one in self._asked if one.state != "done"]
         if isinstance(reads, Everything):
             return waiting
-        # What it was given may name a document that they will not be allowed to read.
-        return [replace(one, inputs=()) for one in waiting if one.collection in reads]
+        return [one for one in waiting if one.collection in reads]
 
     def busy(self, kb: KnowledgeBase | None = None) -> bool:
         """Whether anything waits or runs; ``kb`` as for ``open_ones``."""

@@ -104,12 +104,14 @@ class Catalogue(CataloguePart):
         *,
         new: bool = True,
         before_upgrade: Callable[[], object] = lambda: None,
+        home: Path | None = None,
     ) -> Catalogue:
         """The catalogue in a file or at a database URL; made or upgraded when needed.
 
         Args:
             new: whether it may be made.
             before_upgrade: called when one of an older release is about to be upgraded.
+            home: the folder of the home that it is the catalogue of.
 
         Raises:
             DamageError: its file is damaged, or it may not be made and has no tables.
@@ -118,7 +120,7 @@ class Catalogue(CataloguePart):
         database = Database(where)
         try:
             with database.alone():
-                _bring_up_to_date(database, new, before_upgrade)
+                _bring_up_to_date(database, new, before_upgrade, home)
         except BaseException:
             database.close()
             raise
@@ -149,6 +151,7 @@ class Catalogue(CataloguePart):
     source = reading(collection_records.source_record)
     known_sources = reading(collection_records.known_sources)
     troubled_sources = reading(collection_records.troubled_sources)
+    moved_sources = reading(collection_records.moved_sources)
     record_sources = writing(collection_records.record_sources)
 
     def remove_sources(self, collection: str, uris: Iterable[str]) -> list[VersionKey]:
@@ -170,8 +173,6 @@ class Catalogue(CataloguePart):
             looked = document_writes.look_before(connection, changes)
         with self._database.write() as connection:
             document_writes.commit_changes(connection, changes, noted, looked)
-
-    hide_sources = writing(document_writes.hide_sources)
 
     def remove_documents(self, document_ids: Iterable[str]) -> list[VersionKey]:
         """Delete single documents, as ``remove_sources`` does."""
@@ -217,8 +218,6 @@ class Catalogue(CataloguePart):
     # --- overviews, answers, gaps ---
 
     collection_names = reading(collection_records.collection_names)
-    readers_texts = reading(collection_records.readers_texts)
-    named_documents = reading(collection_records.named_documents)
     stats = reading(collection_records.kind_counts)
     record_answer = writing(answer_records.record_answer)
     answer = reading(answer_records.find_answer)
@@ -250,7 +249,9 @@ class Catalogue(CataloguePart):
             research_records.finish_run(connection, run_id, report)
 
 
-def _bring_up_to_date(database: Database, new: bool, before_upgrade: Callable[[], object]) -> None:
+def _bring_up_to_date(
+    database: Database, new: bool, before_upgrade: Callable[[], object], home: Path | None
+) -> None:
     with database.read() as connection:
         there = inspect(connection).has_table("alembic_version")
         current = connection.execute(CURRENT).scalar() if there else None
@@ -262,4 +263,4 @@ def _bring_up_to_date(database: Database, new: bool, before_upgrade: Callable[[]
         check_known(current)
         before_upgrade()
     with database.setting_up() as connection:
-        upgrade(connection)
+        upgrade(connection, home=home)

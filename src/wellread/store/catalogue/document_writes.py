@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Table, bindparam, delete, insert, update
 
 from wellread.codec import marks_to_blob, to_plain
 from wellread.errors import StoreError
-from wellread.identity import NO_ONE, document_id, facts_of, version_of
+from wellread.identity import document_id, facts_of, version_of
 from wellread.store.catalogue.asking import answer_evidence_reads, answer_records
 from wellread.store.catalogue.asking.feedback_words import forget_in_feedback
 from wellread.store.catalogue.asking.redaction import RemovedWords
@@ -25,7 +25,6 @@ from wellread.store.catalogue.graph.mention_records import forget_described
 from wellread.store.catalogue.stories.story_records import mark_dirty
 from wellread.store.schema import tables
 from wellread.store.schema.catalogue_values import (
-    READ_AGAIN,
     DocumentChange,
     SourceChange,
     SourceRecord,
@@ -111,7 +110,6 @@ def _flip(connection: Connection, changes: Sequence[SourceChange], looked: Looke
     outdated = [known for known, _ in replaced]
     mark_dirty(connection, [known for known, old in before.items() if old != now_live[known]])
     collection_records.touch(connection, (row["collection"] for row, _ in rows.values()))
-    forget_described(connection, [known for known in before if rows[known][0]["readers"]])
     names = names_of(connection, [one for one, old in before.items() if old != now_live[one]])
     gone_texts = list(answer_evidence_reads.stored_texts(connection, gone))
     gone_titles = {one.title for one in names_of(connection, gone).values()}
@@ -162,24 +160,6 @@ def delete_documents(connection: Connection, versions: dict[str, str]) -> None:
     forget_in_feedback(connection, removed)
     forget_research(connection, versions)
     index_debts.note_deletion(connection)
-
-
-def hide_sources(connection: Connection, collection: str, uris: Iterable[str]) -> None:
-    """Let nobody but who reads everything read what these sources yielded, until they are read
-    again: who may is not known any more."""
-    names = list(uris)
-    ids = documents_of_sources(connection, collection, names)
-    mark_dirty(connection, ids)
-    forget_described(connection, ids)
-    collection_records.touch(connection, [collection])
-    nobody: Row = {"readers": (NO_ONE,)}
-    for some in chunks(ids):
-        mine = tables.documents.c.id.in_(some)
-        connection.execute(update(tables.documents).where(mine).values(**nobody, facts=""))
-    again: Row = {**nobody, "digest": READ_AGAIN, "size": 0, "mtime_ns": 0}
-    for some in chunks(names):
-        these = (tables.sources.c.collection == collection, tables.sources.c.uri.in_(some))
-        connection.execute(update(tables.sources).where(*these).values(**again))
 
 
 def _forget_staged(connection: Connection, ids: Sequence[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from sqlalchemy import func, select
@@ -15,7 +15,7 @@ from wellread.store.catalogue.documents.aggregates import Censuses
 from wellread.store.catalogue.documents.collection_records import (
     Collections,
     Vocabularies,
-    material_stamp,
+    stamps_of,
 )
 from wellread.store.catalogue.documents.index_debts import Vectors
 from wellread.store.catalogue.documents.integrity import Integrity
@@ -59,16 +59,14 @@ class WordCounts:
 
 
 class ReadableCatalogue(Catalogue):
-    """What an asker may read: the material of some collections, as far as its documents do not
-    name other readers, and what is the asker's own.
+    """What an asker may read: the material of some collections, and what is the asker's own.
 
     What experts said of answers is learned from for everybody who may read all that they rest on.
     What is written is the asker's own; the material is not written.
     """
 
-    def __init__(self, readers: RestrictedReaders, own: Reads) -> None:
-        self._readers, self._own = readers, own
-        owner = own.owner or ""
+    def __init__(self, readers: RestrictedReaders, collections: frozenset[str], owner: str) -> None:
+        own = Reads(collections, owner)
         super().__init__(RestrictedDatabase(readers, own))
         material = RestrictedDatabase(readers, own, writes=False)
         self.jobs = Jobs(material)
@@ -86,33 +84,22 @@ class ReadableCatalogue(Catalogue):
         self.coverage = CoverageReads(material)
         self.gap_ledger = _OwnGaps(self._database)
         self.notices = _OwnNotices(self._database)
-        everybody = RestrictedDatabase(readers, replace(own, owner=None))
+        everybody = RestrictedDatabase(readers, Reads(collections, None))
         records = (FeedbackRecords(self._database), FeedbackRecords(readers.whole))
         self.feedback = _SharedFeedback(everybody, *records, owner)
         self.expiry = Expiry(everybody)
         self._counted: WordCounts | None = None
-        self._hidden: tuple[str, tuple[str, ...]] | None = None
 
     def word_counts(self) -> WordCounts:
         """How much text may be read; counted once as long as the material stays the same."""
         with self._database.read() as connection:
-            stamp = material_stamp(connection, self._own.collections)
+            stamp = str(sorted(stamps_of(connection).items()))
             known = self._counted
             if known is None or known.stamp != stamp:
                 count, characters = connection.execute(_SIZE).one()
                 known = WordCounts(stamp=stamp, passages=count, characters=int(characters or 0))
                 self._counted = known
         return known
-
-    def hidden_documents(self) -> tuple[str, ...]:
-        """The ids of documents of readable collections that name others as their readers; looked
-        for once as long as the material stays the same."""
-        with self._database.read() as connection:
-            stamp = material_stamp(connection, self._own.collections)
-        known = self._hidden
-        if known is None or known[0] != stamp:
-            self._hidden = known = (stamp, self._readers.hidden_documents(self._own))
-        return known[1]
 
     def _refused(self, *_: Any, **__: Any) -> NoReturn:
         """The material is not written in the name of a reader.
@@ -125,7 +112,7 @@ class ReadableCatalogue(Catalogue):
             hint="changes are made by jobs and by commands on the machine",
         )
 
-    commit = record_sources = intend = settle = hide_sources = _refused
+    commit = record_sources = intend = settle = _refused
     remove_sources = remove_documents = _refused
 
 

@@ -75,7 +75,7 @@ _FAILED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobItem:
-    """How one source fared in a job; ``seconds`` it took to parse, ``readers`` as of a source."""
+    """How one source fared in a job; ``seconds`` it took to parse."""
 
     uri: str
     status: ItemStatus
@@ -83,7 +83,6 @@ class JobItem:
     seconds: float = 0.0
     documents: int = 0
     passages: int = 0
-    readers: tuple[str, ...] = ()
 
 
 class Jobs(CataloguePart):

@@ -146,8 +146,6 @@ def where(filters: Filters) -> str:
         "language": filters.languages,
     }
     parts = [one_of(column, values) for column, values in plain.items() if values]
-    if filters.without_documents:
-        parts.append(f"NOT ({one_of('document_id', filters.without_documents)})")
     if filters.authors:
         parts.append(_any_of("authors", folded(filters.authors)))
     if filters.speakers:

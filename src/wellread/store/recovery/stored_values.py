@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import JSON, Boolean, Column, Float, Integer, LargeBinary, String
 
-from wellread.store.schema.database import Moment, Readers
+from wellread.store.schema.database import Moment
 from wellread.store.schema.tables import metadata
 
 BROKEN = object()
@@ -48,10 +48,6 @@ def _is_json(value: object) -> bool:
     return True
 
 
-def _is_names(value: object) -> bool:
-    return isinstance(value, str) and _is_json(value) and isinstance(json.loads(value), list)
-
-
 def _is_moment(value: object) -> bool:
     if not isinstance(value, str):
         return False
@@ -65,7 +61,6 @@ def _is_moment(value: object) -> bool:
 _FITS: tuple[tuple[type[Any], Check], ...] = (
     (JSON, _is_json),
     (Moment, _is_moment),
-    (Readers, _is_names),
     (Boolean, lambda value: value in (0, 1)),
     (Integer, lambda value: isinstance(value, int)),
     (Float, lambda value: isinstance(value, int | float)),

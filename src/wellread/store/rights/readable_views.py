@@ -6,10 +6,8 @@ ones first, so that every query, however it is written, reads the views: there i
 one of them could forget. Nothing can be written through them.
 
 ``RULES`` says for each table which rows are readable; a table without a rule fails a test, and
-shows nothing; ``COLUMNS`` what a view shows in place of a column. Three small temporary tables
-hold who asks: ``readable`` the names of collections, ``names`` those by which a document may name
-the asker as one of its readers, ``asker`` the owner (NULL: of everybody, for what is learned
-from all).
+shows nothing. Three small temporary tables hold who asks: ``readable`` the names of collections,
+``asker`` the owner (NULL: of everybody, for what is learned from all).
 """
 
 # ruff: noqa: S608 - every word of this SQL is ours
@@ -21,46 +19,21 @@ from collections.abc import Iterator
 from wellread.store.schema.tables import metadata
 
 # The kind of an answer's topics, and the key of a run's step, that name the collections that it
-# could be drawn from, and the readers that documents of these name.
+# could be drawn from.
 READ = "read"
-READ_BY = "readers"
-
-
-class ReadersText(str):
-    """The readers that a document names, as they are kept, among names of collections."""
-
-    __slots__ = ()
-
 
 _READABLE = "(SELECT name FROM {temp}.readable)"
 _THERE = "EXISTS (SELECT 1 FROM {main}.documents d WHERE d.id = "
 
 
-def _among(readers: str) -> str:
-    """The asker is one of the readers that are named there."""
-    return (
-        f"EXISTS (SELECT 1 FROM {{items({readers})}} n"
-        " WHERE {plain(n.value)} IN (SELECT name FROM {temp}.names))"
-    )
-
-
-def _open(row: str) -> str:
-    """The row names no readers, or the asker among them."""
-    return f"({row}.readers IS NULL OR {_among(f'{row}.readers')})"
-
-
-def _closed(row: str) -> str:
-    return f"({row}.readers IS NOT NULL AND NOT {_among(f'{row}.readers')})"
-
-
 def _document(column: str) -> str:
     """The row belongs to a document, which is readable."""
-    return f"{_THERE}{column} AND d.collection IN {_READABLE} AND {_open('d')})"
+    return f"{_THERE}{column} AND d.collection IN {_READABLE})"
 
 
 def _hidden(column: str) -> str:
     """The row names a document that is there and may not be read."""
-    return f"{_THERE}{column} AND (d.collection NOT IN {_READABLE} OR {_closed('d')}))"
+    return f"{_THERE}{column} AND d.collection NOT IN {_READABLE})"
 
 
 def _collection(column: str) -> str:
@@ -93,8 +66,6 @@ _ANSWER = (
     " AND NOT EXISTS (SELECT 1 FROM {main}.answer_topics r WHERE r.answer_id = t.id"
     f" AND r.kind = '{READ}' AND r.topic NOT IN {_READABLE}"
     " AND EXISTS (SELECT 1 FROM {main}.documents d WHERE d.collection = r.topic))"
-    " AND NOT EXISTS (SELECT 1 FROM {main}.answer_topics r WHERE r.answer_id = t.id"
-    f" AND r.kind = '{READ_BY}' AND NOT {_among('r.topic')})"
     " AND ((SELECT owner FROM {temp}.asker) IS NOT NULL OR"
     " (EXISTS (SELECT 1 FROM {main}.answer_evidence e WHERE e.answer_id = t.id)"
     " AND EXISTS (SELECT 1 FROM {main}.answer_topics r WHERE r.answer_id = t.id"
@@ -120,18 +91,11 @@ _RUN = (
     " AND NOT EXISTS (SELECT 1 FROM {main}.research_steps s, {items(s.result)} n"
     f" WHERE s.run_id = t.id AND s.key = '{READ}' AND {{plain(n.value)}} NOT IN {_READABLE}"
     " AND EXISTS (SELECT 1 FROM {main}.documents d WHERE d.collection = {plain(n.value)}))"
-    " AND NOT EXISTS (SELECT 1 FROM {main}.research_steps s, {items(s.result)} l"
-    f" WHERE s.run_id = t.id AND s.key = '{READ_BY}' AND NOT {_among('l.value')})"
-)
-# A run that dealt with something that may not be read is not there as a whole.
-_JOB = (
-    f"{{plain_sign}}t.collection IN {_READABLE} AND NOT EXISTS (SELECT 1 FROM {{main}}.job_items i"
-    f" WHERE i.job_id = t.id AND {_closed('i')})"
 )
 _NOBODY = "1 = 0"
 
 RULES = {
-    "documents": f"{_collection('t.collection')} AND {_open('t')}",
+    "documents": _collection("t.collection"),
     "texts": _document("t.document_id"),
     "marks": _document("t.document_id"),
     "passages": _document("t.document_id"),
@@ -145,17 +109,16 @@ RULES = {
     "next_documents": _document("t.document_id"),
     "next_passages": _document("t.document_id"),
     "index_writes": _document("t.document_id"),
-    # A file of which nothing is read has nobody who was said to read it.
-    "sources": f"{_collection('t.collection')} AND {_open('t')} AND t.status <> 'skipped'",
+    "sources": _collection("t.collection"),
     "collections": _collection("t.name"),
     "stories": _collection("t.collection"),
-    "jobs": _JOB,
+    "jobs": _collection("t.collection"),
     "job_items": _of("jobs", "job_id"),
     "answers": _ANSWER,
     "answer_evidence": _of("answers", "answer_id"),
     "answer_facts": _of("answers", "answer_id"),
     "answer_steps": _of("answers", "answer_id"),
-    "answer_topics": f"{_of('answers', 'answer_id')} AND t.kind NOT IN ('{READ}', '{READ_BY}')",
+    "answer_topics": f"{_of('answers', 'answer_id')} AND t.kind <> '{READ}'",
     "cached_answers": _of("answers", "answer_id"),
     "feedback": _FEEDBACK,
     "feedback_marks": f"{_of('feedback', 'feedback_id')} AND NOT {_hidden('t.key')}",
@@ -188,15 +151,6 @@ RULES = {
 }
 
 
-# What was given to a run, and why it broke off, may name files before they are known to be of
-# documents that may not be read. Which files are for whom is not told.
-COLUMNS = {
-    ("jobs", "inputs"): "CASE WHEN t.state = 'done' THEN t.inputs ELSE {no_items} END",
-    ("jobs", "reason"): "CASE WHEN t.state = 'failed' THEN 'it broke off' ELSE t.reason END",
-    ("collections", "settings"): "{without(t.settings,readers)}",
-}
-
-
 def statements(dialect: str, schema: str) -> Iterator[str]:
     """What makes the views and what they look up, once per connection.
 
@@ -204,36 +158,21 @@ def statements(dialect: str, schema: str) -> Iterator[str]:
         dialect: ``sqlite`` or ``postgresql``.
         schema: the one that holds the tables.
     """
+    temp = "temp" if dialect == "sqlite" else "pg_temp"
     rowid = " WITHOUT ROWID" if dialect == "sqlite" else ""
     yield f"CREATE TEMP TABLE readable (name TEXT PRIMARY KEY){rowid}"
-    yield f"CREATE TEMP TABLE names (name TEXT PRIMARY KEY){rowid}"
     yield "CREATE TEMP TABLE asker (owner TEXT)"
     # Those that others look into come first.
     order = ("answers", "feedback", "jobs", "research_runs")
     for table in (*order, *sorted(set(metadata.tables) - set(order))):
-        shown = ", ".join(
-            f"{COLUMNS[table, column.name]} AS {column.name}"
-            if (table, column.name) in COLUMNS
-            else f't."{column.name}"'
-            for column in metadata.tables[table].columns
-        )
-        query = f"SELECT {shown} FROM {schema}.{table} t WHERE {RULES.get(table, _NOBODY)}"
-        yield f"CREATE TEMP VIEW {table} AS {_written(query, dialect, schema)}"
+        rule = _written(RULES.get(table, _NOBODY), dialect)
+        rule = rule.replace("{main}", schema).replace("{temp}", temp)
+        yield f"CREATE TEMP VIEW {table} AS SELECT t.* FROM {schema}.{table} t WHERE {rule}"
 
 
-def hidden_documents(dialect: str, schema: str) -> str:
-    """The query for the ids of documents of readable collections that may not be read."""
-    query = (
-        f"SELECT d.id FROM {{main}}.documents d WHERE d.readers IS NOT NULL"
-        f" AND {{plain_sign}}d.collection IN {_READABLE} AND {_closed('d')} ORDER BY d.id"
-    )
-    return _written(query, dialect, schema)
-
-
-def _written(rule: str, dialect: str, schema: str) -> str:
-    """A rule with what the two databases write differently."""
+def _written(rule: str, dialect: str) -> str:
+    """A rule with what the two databases write differently of JSON."""
     sqlite = dialect == "sqlite"
-    rule = rule.replace("{main}", schema).replace("{temp}", "temp" if sqlite else "pg_temp")
     pairs = {
         "{items(t.body,citations)}": (
             "json_each(t.body, '$.citations')",
@@ -256,19 +195,6 @@ def _written(rule: str, dialect: str, schema: str) -> str:
         "{plain(s.value)}": ("s.value", "s.value"),
         "{items(s.result)}": ("json_each(s.result)", "json_array_elements_text(s.result)"),
         "{plain(n.value)}": ("n.value", "n.value"),
-        "{no_items}": ("'[]'", "'[]'::json"),
-        "{without(t.settings,readers)}": (
-            "json_remove(t.settings, '$.readers')",
-            "(t.settings::jsonb - 'readers')::json",
-        ),
-        # Texts that hold a list.
-        **{
-            f"{{items({column})}}": (
-                f"json_each({column})",
-                f"json_array_elements_text({column}::json)",
-            )
-            for column in ("d.readers", "t.readers", "i.readers", "r.topic", "l.value")
-        },
     }
     for name, (there, here) in pairs.items():
         rule = rule.replace(name, there if sqlite else here)

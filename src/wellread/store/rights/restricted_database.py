@@ -30,12 +30,10 @@ class Reads:
     Attributes:
         collections: the names of those that may be read.
         owner: whose answers and conversations; None: of everybody, to learn from.
-        names: by which documents name the asker as one of their readers.
     """
 
     collections: frozenset[str]
     owner: str | None
-    names: frozenset[str] = frozenset()
 
 
 class RestrictedReaders:
@@ -55,12 +53,6 @@ class RestrictedReaders:
                 _tell(connection, reads)
                 connection.info[_WHO] = reads
             yield connection
-
-    def hidden_documents(self, reads: Reads) -> tuple[str, ...]:
-        """The ids of documents of readable collections that may not be read."""
-        query = readable_views.hidden_documents(self.whole.dialect, self.whole.schema)
-        with self.read(reads) as connection:
-            return tuple(connection.execute(text(query)).scalars())
 
     def close(self) -> None:
         """Give all connections back."""
@@ -134,11 +126,10 @@ def _views(dialect: str, schema: str) -> Any:
 
 
 def _tell(connection: Connection, reads: Reads) -> None:
+    connection.execute(text("DELETE FROM readable"))
     connection.execute(text("DELETE FROM asker"))
-    for table, values in (("readable", reads.collections), ("names", reads.names)):
-        connection.execute(text(f"DELETE FROM {table}"))  # noqa: S608 - words of ours
-        rows = [{"name": name} for name in sorted(values)]
-        if rows:
-            connection.execute(text(f"INSERT INTO {table} (name) VALUES (:name)"), rows)  # noqa: S608
+    names = [{"name": name} for name in sorted(reads.collections)]
+    if names:
+        connection.execute(text("INSERT INTO readable (name) VALUES (:name)"), names)
     connection.execute(text("INSERT INTO asker (owner) VALUES (:owner)"), {"owner": reads.owner})
     connection.commit()

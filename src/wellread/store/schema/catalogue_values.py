@@ -13,7 +13,6 @@ SourceStatus = Literal["added", "updated", "unchanged", "failed", "skipped"]
 WriteAction = Literal["write", "remove"]
 VersionKey = tuple[str, str]  # (document_id, version)
 REMOVED = "(removed)"  # stands for a name that went with what it named
-READ_AGAIN = "read again"  # in place of a digest: no content has it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +26,6 @@ class SourceRecord:
         root: the input under which it was found (a folder, a feed, or the source itself).
         etag, last_modified: what the web server said, for the next conditional request.
         poll_after: the web server is not asked again before.
-        readers: who may know of it; none: everybody who may read its collection.
     """
 
     collection: str
@@ -43,7 +41,6 @@ class SourceRecord:
     etag: str = ""
     last_modified: str = ""
     poll_after: datetime | None = None
-    readers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

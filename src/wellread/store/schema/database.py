@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,17 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from sqlalchemy import (
-    Connection,
-    DateTime,
-    Dialect,
-    Executable,
-    Index,
-    Select,
-    Text,
-    TypeDecorator,
-    text,
-)
+from sqlalchemy import Connection, DateTime, Dialect, Executable, Select, TypeDecorator, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
@@ -169,27 +158,6 @@ class Moment(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if dialect.name == "sqlite" else value.astimezone(UTC)
 
 
-class Readers(TypeDecorator[tuple[str, ...]]):
-    """Names of users and groups, sorted, as a JSON list; NULL where nobody is named."""
-
-    impl = Text
-    cache_ok = True
-
-    def process_bind_param(self, value: tuple[str, ...] | None, dialect: Dialect) -> str | None:  # noqa: ARG002 - SQLAlchemy's
-        """As the same names are always written: what is kept is compared."""
-        return json.dumps(sorted(value), ensure_ascii=False) if value else None
-
-    def process_result_value(self, value: str | None, dialect: Dialect) -> tuple[str, ...]:  # noqa: ARG002 - SQLAlchemy's
-        """No names for NULL."""
-        return tuple(json.loads(value)) if value else ()
-
-
-def named(*columns: str) -> Index:
-    """An index of the rows that name their readers, which are few."""
-    few = text("readers IS NOT NULL")
-    return Index(None, *columns, sqlite_where=few, postgresql_where=few)
-
-
 def _path_of(where: str | Path) -> Path | None:
     """The SQLite file that ``where`` names; None for a URL of PostgreSQL."""
     if isinstance(where, Path):
@@ -328,8 +296,12 @@ def check_known(schema: str) -> None:
         )
 
 
-def upgrade(connection: Connection, revision: str = "head") -> None:
-    """Run the missing migrations up to ``revision`` inside the connection's transaction."""
+def upgrade(connection: Connection, revision: str = "head", home: Path | None = None) -> None:
+    """Run the missing migrations up to ``revision`` inside the connection's transaction.
+
+    Args:
+        home: the folder of the home, whose kept files may move with their documents.
+    """
     # Alembic takes a tenth of a second to load, and is needed once per release.
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
@@ -337,5 +309,5 @@ def upgrade(connection: Connection, revision: str = "head") -> None:
     config = Config()
     # Alembic reads % in options as interpolation.
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
-    config.attributes["connection"] = connection
+    config.attributes.update(connection=connection, home=home)
     command.upgrade(config, revision)

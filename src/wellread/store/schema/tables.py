@@ -26,10 +26,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeEngine
 
-from wellread.store.schema.database import Moment, Readers, named
+from wellread.store.schema.database import Moment
 
 # The newest migration; opening compares it with the database before it loads Alembic.
-HEAD = "0007"
+HEAD = "0008"
 
 
 metadata = MetaData(
@@ -62,7 +62,6 @@ def key_of(parent: str, *, column: str = "document_id", primary_key: bool = True
 
 # --- documents ---
 
-# ``readers``: who may read it of those who may read its collection; NULL: all of them.
 documents = Table(
     "documents",
     metadata,
@@ -78,8 +77,6 @@ documents = Table(
     *filled(Integer, "characters", "passages"),
     *filled(String, "source_uri"),
     *filled(Moment, "added_at", "updated_at"),
-    Column("readers", Readers),
-    named("readers", "collection"),
     UniqueConstraint("collection", "uri"),
     Index(None, "collection", "source_uri"),
 )
@@ -117,7 +114,6 @@ sources = Table(
     *filled(Moment, "seen_at"),
     *filled(String, "root", "etag", "last_modified", default=""),
     Column("poll_after", Moment),
-    Column("readers", Readers),  # of any of its documents
 )
 
 # What a collection's settings file says (mapping of fields, relation types with inverses).
@@ -299,8 +295,6 @@ job_items = Table(
     *filled(Text, "reason"),
     *filled(Float, "seconds"),
     *filled(Integer, "documents", "passages"),
-    Column("readers", Readers),  # as of its source
-    named("job_id"),
 )
 
 index_writes = Table(

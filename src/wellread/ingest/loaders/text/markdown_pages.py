@@ -28,7 +28,6 @@ from wellread.ingest.loaders.front_matter import (
     taxonomy_of,
 )
 from wellread.ingest.loaders.html.html import markup_text
-from wellread.ingest.loaders.named_readers import named_readers
 from wellread.ingest.loaders.plain import PARAGRAPH, Blocks, decode, title_from_name
 from wellread.types import Document
 
@@ -151,7 +150,6 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
         media_url=matter.link("media_url", "media", "video", "audio"),
         taxonomy=taxonomy_of(matter, words_too=entity is not None),
         entity=entity,
-        readers=named_readers(matter.fields, source.uri),
     )
 
 

@@ -17,7 +17,6 @@ import yaml
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import FrontMatter, split, taxonomy_of
-from wellread.ingest.loaders.named_readers import named_readers
 from wellread.ingest.loaders.plain import Blocks, decode
 from wellread.ingest.loaders.text import markdown_pages as markdown
 from wellread.ingest.loaders.text.markdown_pages import strip_templates
@@ -138,7 +137,6 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
         summary=matter.words("summary", "excerpt", "description"),
         media_url=matter.link("media_url", "media", "video", "audio", "url"),
         taxonomy=taxonomy_of(matter, words_too=False),
-        readers=named_readers(matter.fields, source.uri),
     )
 
 

@@ -14,7 +14,6 @@ from contextlib import suppress
 from typing import Any, Literal
 
 from wellread.ingest.loaders.front_matter import scalar, strings
-from wellread.ingest.loaders.named_readers import FIELD, cell_names
 from wellread.types import PastQuestion, SentenceFeedback
 
 Record = Mapping[str, Any]
@@ -99,8 +98,6 @@ def from_row(cells: Mapping[str, str]) -> Record:
             sentences.setdefault(int(number), {})[_PARTS[part]] = cell
         elif name in _FLOWS:
             record[name] = _turns(cell)
-        elif name == FIELD:
-            record[name] = cell_names(cell)
         else:
             record[name] = cell
     if sentences:

@@ -20,10 +20,10 @@ from wellread.ingest.loaders.front_matter import (
     KNOWN_FIELDS,
     FrontMatter,
     moment,
+    refuse_readers,
     taxonomy_of,
     web_address,
 )
-from wellread.ingest.loaders.named_readers import ReadersError, named_readers
 from wellread.ingest.loaders.plain import PARAGRAPH, Blocks, decode, unwrapped, whole_words
 from wellread.ingest.loaders.text.record_keys import (
     LANGUAGES,
@@ -59,6 +59,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
     documents: list[Document] = []
     for number, (line, record) in enumerate(records, 1):
         key = str(number) if listed else f"L{line}"  # what its uri ends in
+        refuse_readers(record, source.uri, deep=False)
         try:
             asked = named(record)
             documents.append(
@@ -66,8 +67,6 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
                 if is_past_question(asked)
                 else _item(source, record, line, key)
             )
-        except ReadersError as error:
-            raise ReadersError(source.uri, f"malformed line {line}: {error.reason}") from error
         except MalformedError as error:
             raise _at_line(source.uri, line, str(error)) from error
     yield from documents
@@ -158,7 +157,6 @@ def _item(source: Source, record: Record, line: int, key: str) -> Document:
         summary=matter.words("summary", "description"),
         media_url=matter.link("media_url"),
         taxonomy=taxonomy_of(matter, words_too=False),
-        readers=named_readers(record, source.uri),
     )
 
 
@@ -183,7 +181,6 @@ def _qa(source: Source, record: Record, line: int, key: str) -> Document:
         language=fields.words(*LANGUAGES).lower(),
         published_at=moment(record.get("published_at") or record.get("date")),
         past_question=past,
-        readers=named_readers(record, source.uri),
     )
 
 

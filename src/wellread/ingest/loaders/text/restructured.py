@@ -15,7 +15,6 @@ from docutils.core import publish_doctree
 
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import moment, names
-from wellread.ingest.loaders.named_readers import FIELD, named_readers
 from wellread.ingest.loaders.plain import (
     PARAGRAPH,
     Blocks,
@@ -67,7 +66,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
     settings = {**_SETTINGS, "warning_stream": io.StringIO()}
     with words_kept(text):
         tree = publish_doctree(text, settings_overrides=settings)
-    facts = _facts(tree, source.uri)
+    facts = _facts(tree)
     title = _title(tree) or facts.pop("title")
     writer = _Writer(SourceLines(text.split("\n")))
     writer.walk(tree)
@@ -272,7 +271,7 @@ def _title(tree: nodes.document) -> str:
     return ""
 
 
-def _facts(tree: nodes.document, uri: str) -> dict[str, Any]:
+def _facts(tree: nodes.document) -> dict[str, Any]:
     """Title, authors, date and tags of the field list in front of the text."""
     authors: list[str] = []
     tags: list[str] = []
@@ -299,7 +298,4 @@ def _facts(tree: nodes.document, uri: str) -> dict[str, Any]:
         "language": found.get("language", "").lower(),
         "summary": found.get("summary", ""),
         "taxonomy": {"tags": tuple(dict.fromkeys(tags))} if tags else {},
-        "readers": named_readers(
-            {FIELD: found[FIELD].strip("[] ").split(",")} if FIELD in found else {}, uri
-        ),
     }

@@ -15,8 +15,7 @@ from babel import Locale
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source
-from wellread.ingest.loaders.front_matter import FrontMatter, moment, scalar
-from wellread.ingest.loaders.named_readers import named_readers
+from wellread.ingest.loaders.front_matter import FrontMatter, moment, refuse_readers, scalar
 from wellread.ingest.loaders.plain import json_of, one_line, title_from_name
 from wellread.ingest.loaders.text.record_keys import SpeechForm, speech_form
 from wellread.ingest.loaders.text.transcripts import LONG_PAUSE, SENTENCE_END, Cue, write_cues
@@ -45,6 +44,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
     tree = json_of(source)
     if not isinstance(tree, dict):
         raise SourceError(source.uri, "not a transcript: the file holds no JSON object")
+    refuse_readers(tree, source.uri, deep=False)
     form = speech_form(tree)
     if not form:
         raise SourceError(source.uri, "not a transcript of a speech-to-text tool that is known")
@@ -65,7 +65,6 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
         language=_language(tree, form),
         published_at=moment(tree.get("recorded_at") or tree.get("date")),
         media_url=given.link("media_url", "audio_url", "video_url", "source_url", "url"),
-        readers=named_readers(tree, source.uri),
     )
 
 

@@ -21,7 +21,6 @@ from webvtt.errors import MalformedCaptionError, MalformedFileError
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import Built, LoaderLimits, Source, TextBuilder
 from wellread.ingest.loaders.front_matter import date_in_name, moment, strings, web_address
-from wellread.ingest.loaders.named_readers import FIELD, named_readers
 from wellread.ingest.loaders.plain import PARAGRAPH, decode, title_from_name
 from wellread.ingest.loaders.text.markdown_transcripts import LABEL_WORDS, seconds
 from wellread.types import Document
@@ -87,14 +86,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
         authors=strings([name.strip() for name in facts.get("author", "").split(",")]),
         published_at=moment(facts.get("date", "").replace("/", "-")) or date_in_name(source.name),
         media_url=web_address(facts.get("url", "")),
-        readers=_readers(facts, source.uri),
     )
-
-
-def _readers(facts: dict[str, str], uri: str) -> tuple[str, ...]:
-    """Who may read it, by a note such as ``readers: ana, group:board``."""
-    said = facts.get(FIELD)
-    return () if said is None else named_readers({FIELD: said.strip("[] ").split(",")}, uri)
 
 
 def _form(name: str, text: str) -> Form:

@@ -16,7 +16,6 @@ from wellread.answers import Answer, Citation
 from wellread.errors import SourceError, UnknownNameError
 from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
-from wellread.kb.seen_by import sees_all
 from wellread.library.changed_source import said_now
 from wellread.locators import RECORDINGS, Marks
 from wellread.serve.api.queries import FAR, StrictModel
@@ -139,7 +138,6 @@ def view(
         page=page,
         pages=pages,
         media=media,
-        named=document.readers if sees_all(kb) else (),
         cited=cited,
         citation=citation,
         places={number: place_of(cited.answer, one) for number, one in cited.by_number.items()}

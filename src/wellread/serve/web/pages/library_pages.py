@@ -173,7 +173,6 @@ def _remove(kb: KnowledgeBase, collection: str, sources: Sequence[str]) -> Remov
     They come back when the removal is refused.
     """
     whole = _to_remove(kb, collection, sources)
-    seen = {*kb.catalogue.forgetting.yielded(collection, sources), *kb.catalogue.facts(sources)}
     held = {path: path.read_bytes() for source in sources for path in _kept(whole, source)}
     for path in held:
         path.unlink()
@@ -184,9 +183,7 @@ def _remove(kb: KnowledgeBase, collection: str, sources: Sequence[str]) -> Remov
             path.write_bytes(data)
         raise
     if not sees_all(kb):  # what hung on it elsewhere, and says the same, is not theirs to know
-        report = dataclasses.replace(
-            report, documents=len(seen), counts={}, answers=0, shared=0, traces=()
-        )
+        report = dataclasses.replace(report, counts={}, answers=0, shared=0, traces=())
     return RemoveBody.of(report, traces=[str(trace) for trace in report.traces])
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from sqlalchemy import Connection, or_, select
 
-from wellread.identity import EVERYTHING, GROUP, Asker, Everything
+from wellread.identity import EVERYTHING, Asker, Everything
 from wellread.store.catalogue.documents.collection_records import collection_names
-from wellread.store.schema.account_tables import grants, group_members, user_groups
+from wellread.store.schema.account_tables import grants, group_members
 from wellread.store.schema.account_values import ALL, ROLES, SCOPES_OF, ApiKey, Rights, Role, User
 from wellread.store.schema.database import CataloguePart
 
@@ -20,14 +20,13 @@ class RightsReads(CataloguePart):
         """What the user may do, or their key, which never may more."""
         with self._database.read() as connection:
             reads, edits = _collections(connection, user)
-            names = _names(connection, user)
             if key is not None and key.collections is not None:
                 reads = _within(reads, key.collections)
                 edits = _within(edits, key.collections)
         scopes = SCOPES_OF[user.role]
         return Rights(
             user=user,
-            asker=Asker(owner=user.id, reads=reads, names=names),
+            asker=Asker(owner=user.id, reads=reads),
             edits=edits,
             scopes=scopes if key is None else scopes & set(key.scopes),
             key_id=key.id if key else "",
@@ -58,18 +57,6 @@ def _collections(
     reads = frozenset(collection_names(connection)) if ALL in names else frozenset(names)
     changed = {row.collection for row in given if _least(user.role, row.role) != "reader"}
     return reads, EVERYTHING if ALL in changed else frozenset(changed)
-
-
-def _names(connection: Connection, user: User) -> frozenset[str]:
-    """By which documents name the user as one of their readers."""
-    mine = (
-        select(user_groups.c.name)
-        .join(group_members, group_members.c.group_id == user_groups.c.id)
-        .where(group_members.c.user_id == user.id)
-    )
-    groups = {f"{GROUP}{name}" for name in connection.execute(mine).scalars()}
-    # A user who is called as a group is named would be taken for all of it.
-    return frozenset(groups if user.name.startswith(GROUP) else {user.name, *groups})
 
 
 def _within(held: frozenset[str] | Everything, names: Iterable[str]) -> frozenset[str]:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete, exists, insert, select
 
 from wellread.answers import CATALOGUE, NOBODY, VerdictName
 from wellread.store.catalogue.documents.lookup import property_of, put_properties
-from wellread.store.rights.readable_views import READ, READ_BY, ReadersText
+from wellread.store.rights.readable_views import READ
 from wellread.store.schema.catalogue_values import REMOVED
 from wellread.store.schema.database import CataloguePart
 from wellread.store.schema.learning_tables import (
@@ -39,8 +39,7 @@ def write_facts(connection: Connection, answer_id: str, at: datetime, body: Plai
     for table in (answer_facts, answer_steps, answer_topics):
         mine = [table.c.answer_id == answer_id]
         if table is answer_topics:
-            # What does not hang on the body.
-            mine.append(answer_topics.c.kind.not_in((READ, READ_BY)))
+            mine.append(answer_topics.c.kind != READ)  # that does not hang on the body
         connection.execute(delete(table).where(*mine))
     facts = _facts(body)
     key = {"answer_id": answer_id, "at": at}
@@ -59,26 +58,13 @@ def write_facts(connection: Connection, answer_id: str, at: datetime, body: Plai
 def note_read(
     connection: Connection, answer_id: str, at: datetime, collections: Iterable[str]
 ) -> None:
-    """Keep from which collections an answer could be drawn: who may not read one, gets it not.
-
-    Nor does who is not among the readers that documents of these name (``ReadersText``).
-    """
+    """Keep from which collections an answer could be drawn: who may not read one, gets it not."""
     topics = [
-        {"answer_id": answer_id, "at": at, "kind": kind, "topic": topic, "gap": False}
-        for kind, topics in read_by_kind(collections).items()
-        for topic in topics
+        {"answer_id": answer_id, "at": at, "kind": READ, "topic": name, "gap": False}
+        for name in sorted(set(collections))
     ]
     if topics:
         connection.execute(insert(answer_topics), topics)
-
-
-def read_by_kind(read: Iterable[str]) -> dict[str, list[str]]:
-    """The names of collections, and the lists of readers, sorted."""
-    every = list(read)
-    return {
-        READ: sorted({name for name in every if not isinstance(name, ReadersText)}),
-        READ_BY: sorted({str(one) for one in every if isinstance(one, ReadersText)}),
-    }
 
 
 def forget_read(connection: Connection, collection: str) -> None:

@@ -21,9 +21,8 @@ from wellread.reports import (
     ResearchRequest,
     RunState,
 )
-from wellread.store.catalogue.asking.answer_facts_records import read_by_kind
 from wellread.store.catalogue.asking.answer_records import find_answer
-from wellread.store.rights.readable_views import READ, READ_BY
+from wellread.store.rights.readable_views import READ
 from wellread.store.schema.database import CataloguePart, chunks
 from wellread.store.schema.research_tables import (
     research_events,
@@ -102,9 +101,8 @@ class ResearchRuns(CataloguePart):
                 ended = (runs.id.in_(ids), runs.state != "running")
                 connection.execute(delete(research_runs).where(*ended))
             connection.execute(insert(research_runs), row)
-            for key, names in read_by_kind(read).items():
-                step = {"run_id": run_id, "key": key, "result": names}
-                connection.execute(insert(research_steps), step)
+            names = {"run_id": run_id, "key": READ, "result": sorted(set(read))}
+            connection.execute(insert(research_steps), names)
 
     def queue(self, run_id: str, host: str, pid: int) -> None:
         """A process works on the run as soon as it is its turn."""
@@ -180,7 +178,7 @@ class ResearchRuns(CataloguePart):
 
     def steps(self, run_id: str) -> dict[str, Plain]:
         """What was done so far: key to result."""
-        mine = (research_steps.c.run_id == run_id, research_steps.c.key.not_in((READ, READ_BY)))
+        mine = (research_steps.c.run_id == run_id, research_steps.c.key != READ)
         rows = self._rows(select(research_steps.c.key, research_steps.c.result).where(*mine))
         return {row.key: row.result for row in rows}
 

@@ -221,9 +221,6 @@ def _parts(connection: Connection, one: Filters) -> Iterator[ColumnElement[bool]
     if one.document_ids:
         wanted = _each(connection, literal(list(one.document_ids), JSON()))
         yield documents.c.id.in_(select(wanted.c.value))
-    if one.without_documents:
-        apart = _each(connection, literal(list(one.without_documents), JSON()))
-        yield documents.c.id.not_in(select(apart.c.value))
     if one.published_from:
         yield documents.c.published_at >= one.published_from
     if one.published_to:

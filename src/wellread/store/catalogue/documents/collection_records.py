@@ -18,23 +18,11 @@ from typing import Any, Generic
 from urllib.parse import unquote_to_bytes
 from uuid import uuid4
 
-from sqlalchemy import (
-    Connection,
-    Text,
-    bindparam,
-    cast,
-    delete,
-    func,
-    insert,
-    select,
-    text,
-    update,
-)
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, text, update
 
 from wellread.identity import tagged_hash
 from wellread.store.catalogue.documents.collection_words import CollectionWords, words_of
 from wellread.store.catalogue.documents.lookup import VALUES, put_properties
-from wellread.store.rights.readable_views import ReadersText
 from wellread.store.rights.restricted_database import is_restricted
 from wellread.store.schema.catalogue_values import REMOVED, KindCount, SourceRecord
 from wellread.store.schema.database import CataloguePart, Database, T, chunks, made_of, rows_in
@@ -145,6 +133,9 @@ def _key(collection: str) -> str:
     return tagged_hash("words", collection)
 
 
+MOVED_FROM = "moved_from"  # among the settings of a collection: the one that it was split from
+
+
 class Collections(CataloguePart):
     """Settings of collections by name."""
 
@@ -187,6 +178,13 @@ def known_sources(connection: Connection, uris: Iterable[str]) -> set[tuple[str,
     return {(row.collection, row.uri) for row in rows_in(connection, statement, uris)}
 
 
+def moved_sources(connection: Connection, collection: str) -> dict[str, dict[str, SourceRecord]]:
+    """The sources of the collections that were split from this one (migration 0008), by name."""
+    rows = connection.execute(select(collections.c.name, collections.c.settings))
+    names = sorted(row.name for row in rows if row.settings.get(MOVED_FROM) == collection)
+    return {name: source_records(connection, name) for name in names}
+
+
 def troubled_sources(
     connection: Connection, names: Sequence[str], limit: int
 ) -> list[SourceRecord]:
@@ -210,36 +208,6 @@ def kind_counts(connection: Connection) -> list[KindCount]:
     sums = (func.sum(documents.c[name]).label(name) for name in ("passages", "characters"))
     statement = select(*group, func.count().label("documents"), *sums).group_by(*group)
     return made_of(KindCount, connection.execute(statement.order_by(*group)))
-
-
-def readers_texts(connection: Connection, names: Sequence[str] = ()) -> list[ReadersText]:
-    """The lists of readers that documents name, each once as it is kept; of the collections, or
-    of all."""
-    kept = cast(documents.c.readers, Text)
-    statement = select(kept).where(documents.c.readers.is_not(None)).distinct()
-    if names:
-        statement = statement.where(documents.c.collection.in_(names))
-    return sorted(map(ReadersText, connection.execute(statement).scalars()))
-
-
-def named_documents(
-    connection: Connection, document_ids: Iterable[str]
-) -> dict[str, tuple[str, ...]]:
-    """Document id to its readers, of those that name any."""
-    statement = select(documents.c.id, documents.c.readers).where(
-        documents.c.id.in_(VALUES), documents.c.readers.is_not(None)
-    )
-    return {row.id: row.readers for row in rows_in(connection, statement, document_ids)}
-
-
-def material_stamp(connection: Connection, names: Iterable[str]) -> str:
-    """Another one whenever documents of these collections change, whoever may read them."""
-    rows = [
-        row
-        for keys in chunks(sorted(map(_key, names)))
-        for row in connection.execute(select(properties).where(properties.c.key.in_(keys)))
-    ]
-    return tagged_hash("stamp", *(f"{key} {value}" for key, value in sorted(rows)))
 
 
 def documents_of_sources(
@@ -293,14 +261,13 @@ def _forget_folders(connection: Connection, collection: str) -> None:
     """Drop the settings of folders of which no source is left."""
     mine = collections.c.name == collection
     said = connection.execute(select(collections.c.settings).where(mine)).scalar() or {}
-    folders, readers = said.get("folders", {}), said.get("readers", {})
+    folders = said.get("folders", {})
     roots = select(sources.c.root).where(sources.c.collection == collection).distinct()
-    there = set(connection.execute(roots).scalars()) if folders or readers else set()
+    there = set(connection.execute(roots).scalars()) if folders else set()
     left = {root: one for root, one in folders.items() if root in there}
-    who = {root: one for root, one in readers.items() if root in there or not root}
-    if (left, who) != (folders, readers):
-        own = {name: value for name, value in said.items() if name not in ("folders", "readers")}
-        new = {**own, **({"folders": left} if left else {}), **({"readers": who} if who else {})}
+    if left != folders:
+        own = {name: value for name, value in said.items() if name != "folders"}
+        new = {**own, **({"folders": left} if left else {})}
         values = {"settings": new, "updated_at": datetime.now(UTC)}
         connection.execute(update(collections).where(mine).values(**values))
         touch(connection, [collection])

@@ -31,7 +31,7 @@ from sqlalchemy import (
 
 from wellread.store.catalogue.documents.collection_records import origins, record_sources, touch_all
 from wellread.store.catalogue.documents.raw_reads import Body, bodies
-from wellread.store.schema.catalogue_values import READ_AGAIN, SourceRecord, VersionKey
+from wellread.store.schema.catalogue_values import SourceRecord, VersionKey
 from wellread.store.schema.database import CataloguePart, chunks
 from wellread.store.schema.tables import (
     documents,
@@ -47,6 +47,7 @@ from wellread.store.schema.tables import (
 
 DOCUMENTS_AT_ONCE = 50
 READ = ("added", "updated", "unchanged")
+READ_AGAIN = "read again"  # in place of a digest: no content has it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,6 @@ from wellread.codec import from_plain
 from wellread.store.catalogue.documents import lookup
 from wellread.store.catalogue.documents.aggregates import meeting
 from wellread.store.catalogue.documents.lookup import VALUES
-from wellread.store.rights.restricted_database import is_restricted
 from wellread.store.schema.database import CataloguePart, made_of, rows_in
 from wellread.store.schema.tables import documents, passages, past_questions
 from wellread.types import DocumentFacts, Filters, Passage, PastQuestion
@@ -35,29 +34,19 @@ _ORDERS: Mapping[Order, tuple[ColumnElement[Any], ...]] = {
     "added": (documents.c.added_at.desc(), documents.c.title),
 }
 _LISTED = lookup.FACTS.add_columns(
-    documents.c.summary,
-    documents.c.taxonomy,
-    documents.c.passages,
-    documents.c.added_at,
-    documents.c.readers,
+    documents.c.summary, documents.c.taxonomy, documents.c.passages, documents.c.added_at
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedDocument:
-    """A document on a list; ``passages``: how many it has.
-
-    Attributes:
-        readers: who may read it of those who may read its collection, empty: all of them; None,
-            where who asks may not read everything: it is not theirs to know.
-    """
+    """A document on a list; ``passages``: how many it has."""
 
     facts: DocumentFacts
     summary: str
     taxonomy: Mapping[str, tuple[str, ...]]
     passages: int
     added_at: datetime
-    readers: tuple[str, ...] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,7 +237,6 @@ def _listed(connection: Connection, ids: Sequence[str]) -> Iterator[ListedDocume
             taxonomy={name: tuple(values) for name, values in row.taxonomy.items()},
             passages=row.passages,
             added_at=row.added_at,
-            readers=None if is_restricted(connection) else row.readers,
         )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from urllib.parse import urljoin
 
-from sqlalchemy import ColumnElement, Connection, select, true
+from sqlalchemy import Connection, select
 
 from wellread.store.schema.tables import documents, entities
 from wellread.text.names import (
@@ -42,27 +42,15 @@ class EntityNode:
     addresses: tuple[str, ...] = ()
 
 
-def open_nodes(connection: Connection, collection: str) -> list[EntityNode]:
-    """Those entities whose documents name no readers: whose names are looked for in documents that
-    everybody reads."""
-    return load_nodes(connection, collection, documents.c.readers.is_(None))
-
-
-def load_nodes(
-    connection: Connection, collection: str, where: ColumnElement[bool] | None = None
-) -> list[EntityNode]:
-    """The entities of the collection, by id; of several documents with one id all names count.
-
-    Args:
-        where: which documents count.
-    """
+def load_nodes(connection: Connection, collection: str) -> list[EntityNode]:
+    """The entities of the collection, by id; of several documents with one id all names count."""
     statement = (
         select(
             *(entities.c[name] for name in ("entity_id", "entity_type", "aliases")),
             *(documents.c[name] for name in ("id", "title", "url", "uri")),
         )
         .join_from(entities, documents, documents.c.id == entities.c.document_id)
-        .where(documents.c.collection == collection, true() if where is None else where)
+        .where(documents.c.collection == collection)
         .order_by(entities.c.entity_id, documents.c.uri)
     )
     nodes: dict[str, EntityNode] = {}

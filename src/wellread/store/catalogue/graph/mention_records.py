@@ -20,7 +20,7 @@ from wellread.store.catalogue.documents.lookup import (
     live_versions,
     whole_texts,
 )
-from wellread.store.catalogue.graph.entity_nodes import open_nodes
+from wellread.store.catalogue.graph.entity_nodes import load_nodes
 from wellread.store.schema.catalogue_values import VersionKey
 from wellread.store.schema.database import CataloguePart, chunks, made_of, reading, rows_in, writing
 from wellread.store.schema.tables import documents, entities, mention_scans, mentions
@@ -253,7 +253,7 @@ def _inside(collection: str) -> Select[Any]:
 class MentionScans(CataloguePart):
     """The stored side of the link pass."""
 
-    named_entities = reading(open_nodes)
+    named_entities = reading(load_nodes)
     unscanned = reading(unscanned)
     texts = reading(whole_texts)
     keep = writing(keep)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from sqlalchemy import Connection, and_, delete, exists, insert, or_, select, update
+from sqlalchemy import Connection, and_, delete, exists, insert, select, update
 
 from wellread.store.catalogue.documents import lookup
 from wellread.store.catalogue.stories.story_rows import (
@@ -99,22 +99,17 @@ class Stories(StoryReads):
         return bool(known)
 
     def drop_others(self, collection: str, kinds: Sequence[str]) -> None:
-        """Forget the items of documents that are of other kinds than stories are made of, or name
-        their readers."""
+        """Forget the items of documents that are of other kinds than stories are made of."""
         statement = select(documents.c.id).where(
             documents.c.collection == collection,
-            or_(documents.c.kind.not_in(kinds), documents.c.readers.is_not(None)),
+            documents.c.kind.not_in(kinds),
             exists().where(story_items.c.document_id == documents.c.id),
         )
         if others := self._values(statement):
             self.forget(others)
 
     def waiting(self, collection: str, kinds: Sequence[str]) -> list[WaitingDocument]:
-        """Documents whose live version has no items yet, or items of another date; by date.
-
-        Those that name their readers are in no story: what a story tells, it tells everybody who
-        may read the collection.
-        """
+        """Documents whose live version has no items yet, or items of another date; by date."""
         when = documents.c.published_at
         done = exists().where(
             story_items.c.document_id == documents.c.id,
@@ -125,12 +120,7 @@ class Stories(StoryReads):
             select(
                 documents.c.id.label("document_id"), documents.c.version, documents.c.published_at
             )
-            .where(
-                documents.c.collection == collection,
-                documents.c.kind.in_(kinds),
-                documents.c.readers.is_(None),
-                ~done,
-            )
+            .where(documents.c.collection == collection, documents.c.kind.in_(kinds), ~done)
             .order_by(when.asc().nulls_last(), documents.c.id)
         )
         return made_of(WaitingDocument, self._rows(statement))

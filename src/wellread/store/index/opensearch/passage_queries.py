@@ -20,7 +20,6 @@ from wellread.store.row_values import Floats, folded
 from wellread.types import Filters
 
 Query = dict[str, Any]
-MOST_TERMS = 60_000  # of one clause: a cluster takes no more than 65,536
 MOST_WORDS = 1_000  # of a question: a cluster takes no more clauses than 1,024
 HAS_VECTOR: Query = {"exists": {"field": VECTOR}}
 PLACE: list[Query] = [{"_score": "desc"}, {ID: "asc"}]
@@ -38,9 +37,6 @@ def limits(filters: Filters) -> list[Query]:
         "speakers": folded(filters.speakers),
     }
     clauses = [one_of(name, wanted) for name, wanted in values.items() if wanted]
-    if left_out := filters.without_documents:
-        some = [left_out[at : at + MOST_TERMS] for at in range(0, len(left_out), MOST_TERMS)]
-        clauses.append({"bool": {"must_not": [one_of("document_id", ids) for ids in some]}})
     between: dict[str, int] = {}
     if filters.published_from:
         between["gte"] = microseconds(filters.published_from)
