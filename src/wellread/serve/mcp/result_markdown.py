@@ -68,7 +68,7 @@ def _signed(part: AnswerPart) -> str:
 
 
 def _checked(body: AnswerResult) -> str:
-    """What the signs mean, and why a sentence is not supported."""
+    """What the signs mean, and why a sentence is not borne out."""
     if not body.verdicts:
         return ""
     names = [VerdictName(name) for name in body.verdicts]

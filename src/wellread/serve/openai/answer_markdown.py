@@ -1,7 +1,7 @@
 """An answer as one Markdown text: numbered links in it, what stands beside it, and its sources.
 
 Everything of an answer that a reader must not miss is in this text, since most programs show
-nothing else: a verdict that is not "supported", what is missing, where sources disagree, each
+nothing else: a verdict by which a sentence is not borne out, what is missing, where sources disagree, each
 source with its place and quotation, and how sure the answer is. Offsets into it count characters
 (Unicode code points), as Python does. ``earlier_turns.py`` takes it apart again.
 """

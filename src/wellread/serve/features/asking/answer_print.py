@@ -109,7 +109,7 @@ def _disagreement(conflict: Conflict) -> str:
 
 
 def _print_checks(console: Console, sentences: Sequence[Sentence]) -> None:
-    """How many sentences have which verdict, and the reason of each that is not supported."""
+    """How many sentences have which verdict, and the reason of each that is not borne out."""
     if not sentences:
         return
     counts = Counter(sentence.verdict.name for sentence in sentences)
