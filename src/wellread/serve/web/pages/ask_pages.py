@@ -15,7 +15,7 @@ from pydantic import Field
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from wellread.answer_blocks import draft_html
-from wellread.answers import FinalEvent, Question, SentenceEvent, StepEvent, TokenEvent
+from wellread.answers import FinalEvent, Question, StepEvent, TokenEvent
 from wellread.ask.retrieve.search import check_collections
 from wellread.errors import RequestError, UnknownNameError, WellreadError
 from wellread.kb import KnowledgeBase
@@ -219,8 +219,6 @@ async def _stream(
         async for number, event in run.follow(after):
             await to_thread.run_sync(check_rights, kb)
             name, body = event_body(event)
-            if isinstance(event, SentenceEvent) and not raw:
-                continue  # the whole answer follows at once, drawn with its sentences
             if raw:
                 data = body.model_dump_json()
             else:
@@ -250,4 +248,4 @@ def _html_of(kb: KnowledgeBase, run: AskRun, number: int) -> dict[str, object]:
         case FinalEvent(answer=answer):
             html = fragment("parts/answer.html", **values_beside(kb, answer, stale=False))
             return {"html": html, "id": answer.id, "session": answer.session_id}
-    return {}
+    return {}  # a sentence: the whole answer follows at once, drawn with all of them
