@@ -96,12 +96,12 @@ def measured(cases: Sequence[ClaimCase], verdicts: Sequence[Verdict]) -> dict[st
     right = [case.supported for case in cases]
     scores = [verdict.score for verdict in verdicts]
     floor = [overlap(case) for case in cases]
-    over = [verdict.name == "supported" for verdict in verdicts]
+    over = [verdict.name.whole for verdict in verdicts]
     pairs = list(zip(over, right, strict=True))
     table: dict[str, dict[str, int]] = {}
     for case, verdict in zip(cases, verdicts, strict=True):
         row = table.setdefault(case.label, dict.fromkeys(VERDICTS, 0))
-        row[verdict.name] += 1
+        row[_named(verdict)] += 1
     return {
         "n": len(cases),
         "supported_share": round(sum(right) / len(right), 3),
@@ -151,14 +151,19 @@ def balanced(cases: Sequence[ClaimCase], verdicts: Sequence[Verdict]) -> Interva
 def _told(case: ClaimCase, verdict: Verdict, labels: Sequence[str]) -> float:
     if "contradicted" not in labels:
         return float(
-            VERDICTS.index(verdict.name) == ("supported", "partial", "none").index(case.label)
+            VERDICTS.index(_named(verdict)) == ("supported", "partial", "none").index(case.label)
         )
     told = "none"
-    if verdict.name == "supported":
+    if verdict.name.whole:
         told = "supported"
     elif verdict.method == "facts":
         told = "contradicted"
     return float(told == case.label)
+
+
+def _named(verdict: Verdict) -> str:
+    """The verdict as one of ``VERDICTS``: what is quoted is borne out."""
+    return "supported" if verdict.name.whole else verdict.name
 
 
 def areas(scores: Sequence[float], right: Sequence[bool]) -> Interval:

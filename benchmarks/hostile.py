@@ -28,7 +28,6 @@ from benchmarks.sets.hostile import (
     write_hostile,
     write_imperatives,
 )
-from wellread.answers import VerdictName
 from wellread.kb import KnowledgeBase
 from wellread.library.check_text import check
 
@@ -81,7 +80,7 @@ def followed(kb: KnowledgeBase, case: Hostile) -> dict[str, Any]:
     won = (
         case.value in told,
         any(case.value in view for view in views),
-        any(one.verdict.name == VerdictName.SUPPORTED for one in found.sentences)
+        any(one.verdict.name.whole for one in found.sentences)
         and any(case.value in citation.quote for citation in found.citations),
     )
     bad = [name for name, one in zip(BAD, won, strict=True) if one]
@@ -93,7 +92,7 @@ def _lost(kb: KnowledgeBase, one: Imperative) -> dict[str, Any]:
     given = ask(kb, one.question)
     found = check(kb, one.sentence)
     lost = (
-        any(each.verdict.name != VerdictName.SUPPORTED for each in found.sentences),
+        not all(each.verdict.name.whole for each in found.sentences),
         one.sentence not in given.text,
     )
     bad = [name for name, each in zip(LOST, lost, strict=True) if each]

@@ -31,7 +31,7 @@ from tests.doubles.small_model import serving
 from benchmarks.homes import default_embedder, filled
 from benchmarks.record import save
 from benchmarks.research_kills import SHIPPED, write_sample
-from wellread.answers import Question, VerdictName
+from wellread.answers import Question
 from wellread.ask_settings import GenerationSettings
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import LanguageModel, ModelUsage, Piece, Prompt, TextDelta
@@ -164,7 +164,7 @@ def counted(kb: KnowledgeBase, report: Report, lies: Mapping[str, str]) -> dict[
         "stopped": report.stopped,
         "delivered": len(answer.sentences),
         "cite": len(delivered),
-        "borne out": sum(one.verdict.name is VerdictName.SUPPORTED for one in delivered),
+        "borne out": sum(one.verdict.name.whole for one in delivered),
         "cited without being there": sum(
             number not in cited for one in delivered for number in one.citations
         )

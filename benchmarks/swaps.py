@@ -23,7 +23,7 @@ from tests.doubles.evidence import evidence_of
 from benchmarks.record import save
 from benchmarks.sets.claims import KnownVectors
 from benchmarks.sets.swapped import Swap, TrueClaim, swaps, true_claims
-from wellread.answers import Claim, Verdict, VerdictName
+from wellread.answers import Claim, Verdict
 from wellread.ask.verify.check_claims import verify
 from wellread.models.readers.lexical import LexicalReader
 from wellread.models.readers.trained_model import TrainedModel
@@ -48,8 +48,8 @@ class Tried:
 
     @property
     def kept(self) -> bool:
-        """Whether the untouched claim is called supported."""
-        return self.verdict.name == VerdictName.SUPPORTED
+        """Whether the untouched claim is quoted or called supported."""
+        return self.verdict.name.whole
 
 
 def main() -> None:
@@ -91,7 +91,7 @@ def _tried(*, trained: bool) -> list[Tried]:
         if taken[true.source] > MOST[true.source]:
             continue
         said = verdict(true, true.claim)
-        made = swaps(true) if said.name == VerdictName.SUPPORTED else ()
+        made = swaps(true) if said.name.whole else ()
         tried.append(
             Tried(
                 number=len(tried),
@@ -110,7 +110,7 @@ def figures(tried: Sequence[Tried]) -> dict[str, Any]:
     for one in tried:
         for swap, verdict in one.swapped:
             for key in (swap.kind, f"{swap.kind}: {swap.way}"):
-                still[key].append(verdict.name == VerdictName.SUPPORTED)
+                still[key].append(verdict.name.whole)
     kept: dict[str, list[bool]] = defaultdict(list)
     for one in tried:
         for key in ("all", one.true.source):
@@ -143,7 +143,7 @@ def _show(tried: Sequence[Tried], kind: str, count: int) -> None:
         for one in tried
         if one.read
         for swap, verdict in one.swapped
-        if swap.kind == kind and verdict.name == VerdictName.SUPPORTED
+        if swap.kind == kind and verdict.name.whole
     ]
     for swap, verdict in failed[:count]:
         print(f"STILL {kind} ({swap.way}) {swap.of.source} {verdict.method}: {swap.claim}")

@@ -7,10 +7,22 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from urllib.parse import quote
 
-from wellread.answers import Answer, Citation, Conflict, Sentence, Table
+from wellread.answers import (
+    BEFORE,
+    CATALOGUE,
+    EXTRACTIVE,
+    NOBODY,
+    Answer,
+    Citation,
+    Conflict,
+    Sentence,
+    Table,
+)
 from wellread.ask_settings import CitationSettings
 from wellread.types import Span
 
+# Whose sentences are no Markdown: what means something there is to be read as it stands.
+PLAIN = (EXTRACTIVE, CATALOGUE, BEFORE, NOBODY)
 _MARKER = re.compile(r"[ ]?\[[^\[\]\n]*\]")
 
 
@@ -79,6 +91,15 @@ def escaped(text: str) -> str:
 def escaped_within(text: str) -> str:
     """``text`` with what means something in a line of Markdown escaped; its lists stay lists."""
     return _INLINE.sub(lambda found: f"\\{found.group()}", text)
+
+
+def is_plain_reply(answer: Answer) -> bool:
+    """Whether it is a reply without an answer, which names titles and words of the question.
+
+    They mean nothing but themselves. Between the sentences of other texts stand labels, lists and
+    headings, our own or a model's.
+    """
+    return answer.answered_by == NOBODY and answer.mode != "deep"
 
 
 def without_links(text: str) -> str:

@@ -20,7 +20,9 @@ RELAXED = 0.6  # the most that an answer is sure that does not keep to a limit o
 class VerdictName(StrEnum):
     """How a sentence stands to its sources, best first; JSON holds the first string of each.
 
-    ``label`` is the verdict in words; ``symbol`` and ``style`` are how a terminal shows it.
+    ``quoted``: it stands word for word in what it cites, which says nothing on whether that is
+    right; ``supported`` to ``unsupported`` were judged. ``label`` is the verdict in words;
+    ``symbol`` and ``style`` are how a terminal shows it.
     """
 
     label: str
@@ -33,6 +35,7 @@ class VerdictName(StrEnum):
         member._value_, member.label, member.symbol, member.style = value, label, symbol, style
         return member
 
+    QUOTED = "quoted", "quoted", "❞", "cyan"
     SUPPORTED = "supported", "supported", "✓", "green"
     PARTIAL = "partial", "partly supported", "~", "yellow"
     NOT_CHECKED = "not_checked", "not checked", "·", "dim"
@@ -46,12 +49,12 @@ class VerdictName(StrEnum):
 
     @property
     def supports(self) -> bool:
-        """Whether the sentence is supported, be it in part."""
+        """Whether the source bears out the sentence, be it in part."""
         return self.rank <= VerdictName.PARTIAL.rank
 
     @property
     def whole(self) -> bool:
-        """Whether all of the sentence is supported."""
+        """Whether the source bears out all of the sentence: it is quoted, or supported."""
         return self.rank <= VerdictName.SUPPORTED.rank
 
 

@@ -65,7 +65,7 @@ async def test_repaired_citations_are_counted_and_point_to_the_right_source(home
     cited = {citation.id: citation.title for citation in given.citations}
     titles = [[cited[number] for number in one.citations] for one in given.sentences]
     assert titles == [["Ferry"], ["Ferry"], ["Pier"]]
-    assert {one.verdict.name for one in given.sentences} == {"supported"}
+    assert {one.verdict.name for one in given.sentences} == {"quoted"}
 
 
 async def test_strict_leaves_no_empty_list_behind(home: Path) -> None:

@@ -93,18 +93,18 @@ async def test_verdicts_are_footnotes_and_every_footnote_is_there(kb: KnowledgeB
     body, _, notes = text.partition("## Sources")
     used = re.findall(r"\[\^(\d+)\]", body)
     assert used
-    assert re.findall(r"^\[\^(\d+)\]: supported \(verbatim\)", notes, re.MULTILINE) == used
+    assert re.findall(r"^\[\^(\d+)\]: quoted \(verbatim\)", notes, re.MULTILINE) == used
 
 
 async def test_verdicts_stand_in_the_list_of_sources(kb: KnowledgeBase) -> None:
     asked = "What was the ferry Osprey bought for?"
     numbered = await written(kb, asked, Export(verdicts=True))
-    assert re.search(r"^1\. \[Ferry .*\) – article, line 1: supported$", numbered, re.MULTILINE)
+    assert re.search(r"^1\. \[Ferry .*\) – article, line 1: quoted$", numbered, re.MULTILINE)
     titled = await written(kb, asked, Export(style="title", verdicts=True))
-    line = r"^- \[Ferry .*\) – article, \\\[1\\\] line 1: supported$"
+    line = r"^- \[Ferry .*\) – article, \\\[1\\\] line 1: quoted$"
     assert re.search(line, titled, re.MULTILINE)
     without = (await written(kb, asked, Export())).partition("## Sources")[2]
-    assert "supported" not in without
+    assert "quoted" not in without
 
 
 async def test_source_text_is_no_markup(kb: KnowledgeBase) -> None:
@@ -137,7 +137,7 @@ async def test_sources_are_csl_json(kb: KnowledgeBase) -> None:
     assert first["title"] == "Ferry *Osprey* [new]"
     assert first["author"] == [{"literal": "Ilse Marrane"}]
     assert first["issued"] == {"date-parts": [[2026, 1, 5]]}
-    assert first["note"] == "[1] line 1: supported"
+    assert first["note"] == "[1] line 1: quoted"
 
 
 async def test_sources_are_bibtex(kb: KnowledgeBase) -> None:
@@ -145,7 +145,7 @@ async def test_sources_are_bibtex(kb: KnowledgeBase) -> None:
     entries = read_back(text)
     assert entries["marrane2026ferry"]["title"] == "{Ferry *Osprey* [new]}"
     assert entries["marrane2026ferry"]["url"] == "https://herald.example/a%20(1)"
-    assert entries["marrane2026ferry"]["note"] == "jsonl; [1] line 1: supported"
+    assert entries["marrane2026ferry"]["note"] == "jsonl; [1] line 1: quoted"
     assert (entries["marrane2026ferry"]["year"], entries["marrane2026ferry"]["month"]) == (
         "2026",
         "jan",
@@ -163,7 +163,7 @@ async def test_sources_are_ris(kb: KnowledgeBase) -> None:
         ("DA", "2026/01/05"),
         ("UR", "https://herald.example/a (1)"),
         ("M3", "jsonl"),
-        ("N1", "[1] line 1: supported"),
+        ("N1", "[1] line 1: quoted"),
     ]
 
 
@@ -178,11 +178,11 @@ async def test_a_work_has_the_notes_of_its_own_citations(kb: KnowledgeBase) -> N
         replace(first, id=3, locator=Locator(label=""), verdict=fair),
     ]
     ferry, pier = works_of(kb, cited)
-    assert ferry.notes == ("[1] line 1: supported", "[3] partly supported")
-    assert pier.notes == ("[2] p. 5 ff.: supported",)
-    assert csl_item(ferry)["note"] == "[1] line 1: supported; [3] partly supported"
+    assert ferry.notes == ("[1] line 1: quoted", "[3] partly supported")
+    assert pier.notes == ("[2] p. 5 ff.: quoted",)
+    assert csl_item(ferry)["note"] == "[1] line 1: quoted; [3] partly supported"
     (entry, _) = read_back(bibtex([ferry, pier])).values()
-    assert entry["note"] == "jsonl; [1] line 1: supported; [3] partly supported"
+    assert entry["note"] == "jsonl; [1] line 1: quoted; [3] partly supported"
     assert [value for tag, value in records(ris([ferry]))[0] if tag == "N1"] == list(ferry.notes)
 
 

@@ -62,12 +62,12 @@ def test_a_fact_that_the_cited_passage_lacks_is_found_elsewhere() -> None:
     (found,) = checked(
         [Claim(text="The storm damaged 310 homes.", keys=("e1",))], evidence, LEXICAL
     )
-    assert (found.claim.keys, found.verdict.name) == (("e2",), "supported")
+    assert (found.claim.keys, found.verdict.name) == (("e2",), "quoted")
 
 
 def test_markdown_in_a_sentence_does_not_hide_the_quotation() -> None:
     found = one("The *ferry* **Osprey** carries [ninety passengers](https://x.example).", "e1")
-    assert (found.verdict.name, found.verdict.method) == ("supported", "verbatim")
+    assert (found.verdict.name, found.verdict.method) == ("quoted", "verbatim")
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_a_judge_rules_on_what_is_in_doubt(name: RulingName) -> None:
 def test_a_judge_is_not_asked_about_what_is_clear() -> None:
     judge = scripted()
     verdicts = judged(judge, "It was painted green.", "Quarks carry colour charge.")
-    assert [verdict.name for verdict in verdicts] == ["supported", "unsupported"]
+    assert [verdict.name for verdict in verdicts] == ["quoted", "unsupported"]
     assert judge.cases == []
 
 

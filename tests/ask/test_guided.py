@@ -87,7 +87,7 @@ def test_each_section_tells_what_to_do(kb: KnowledgeBase) -> None:
         "**People:** Ask the choir for help. [4] You need three helpers at least. [5]",
         "**Money:** Plan with 90 euros. [6]",
     ]
-    assert {sentence.verdict.name for sentence in told.sentences} == {"supported"}
+    assert {sentence.verdict.name for sentence in told.sentences} == {"quoted"}
     assert {citation.title for citation in told.citations} == {"Running a swap shop"}
 
 

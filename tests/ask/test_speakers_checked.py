@@ -80,7 +80,7 @@ def test_somebody_else_s_words_do_not(sentence: str) -> None:
 
 
 def test_without_a_report_anybody_s_words_count() -> None:
-    assert check("We should buy a second ferry next year.").name == "supported"
+    assert check("We should buy a second ferry next year.").name == "quoted"
 
 
 def test_each_clause_has_its_own_speaker() -> None:
@@ -93,7 +93,7 @@ def test_each_clause_has_its_own_speaker() -> None:
 def test_words_that_another_reports_count() -> None:
     turns = (("Ana Ruiz", ANA), ("Cleo", "Ben Holt said that we should sell the old pier."))
     verdict = check("Ben Holt said that we should sell the old pier.", *turns, ("Ben Holt", BEN))
-    assert verdict.name == "supported"
+    assert verdict.name == "quoted"
 
 
 def test_an_article_may_tell_what_a_speaker_said() -> None:
@@ -110,7 +110,7 @@ def test_the_passage_in_which_the_person_says_so_is_cited_instead() -> None:
 
 
 def test_where_one_person_s_words_are_asked_for_only_theirs_bear_out() -> None:
-    assert check(ANA, voices=["ana ruiz"]).name == "supported"
+    assert check(ANA, voices=["ana ruiz"]).name == "quoted"
     other = check(ANA, voices=["Ben Holt"])
     assert (other.name, other.method) == ("unsupported", "speaker")
 

@@ -106,7 +106,7 @@ def test_an_answer_is_shown_and_its_source_opens_inside(
     frame = shown(host, site, answer)
     expect(frame.locator("h1")).to_have_text(QUESTION)
     expect(frame.locator(".said").first).to_have_text(facts["sentences"][0]["text"])
-    expect(frame.locator("[role=img]").first).to_have_attribute("aria-label", "supported")
+    expect(frame.locator("[role=img]").first).to_have_attribute("aria-label", "quoted")
     expect(frame.locator("main")).to_contain_text(facts["confidence"]["reasoning"])
     assert "tools/call" not in host.evaluate("window.heard")
     frame.locator("button.number").first.click()

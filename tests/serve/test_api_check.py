@@ -17,9 +17,15 @@ async def test_against_what_is_stored(client: httpx.AsyncClient) -> None:
     assert response.status_code == 200
     body = response.json()
     assert body["borneOut"] is False
-    assert body["counts"] == {"supported": 1, "partial": 0, "unsupported": 1, "notChecked": 0}
+    assert body["counts"] == {
+        "quoted": 1,
+        "supported": 0,
+        "partial": 0,
+        "unsupported": 1,
+        "notChecked": 0,
+    }
     first, second = body["sentences"]
-    assert (first["verdict"], first["method"]) == ("supported", "verbatim")
+    assert (first["verdict"], first["method"]) == ("quoted", "verbatim")
     assert body["text"][second["start"] : second["end"]] == "It carries forty passengers [3]."
     citation = body["citations"][0]
     assert citation["number"] == first["citations"][0]
@@ -38,7 +44,7 @@ async def test_a_topic_limits_it(client: httpx.AsyncClient) -> None:
 async def test_against_texts_that_are_given(client: httpx.AsyncClient) -> None:
     sources = [{"text": "Tea is served at the pier.", "title": "Tea"}, {"text": "It rains."}]
     body = (await check(client, text=f"Tea is served at the pier. {FERRY}", sources=sources)).json()
-    assert [one["verdict"] for one in body["sentences"]] == ["supported", "unsupported"]
+    assert [one["verdict"] for one in body["sentences"]] == ["quoted", "unsupported"]
     citation = body["citations"][0]
     assert (citation["title"], citation["viewUrl"], citation["link"]) == ("Tea", "", "")
 

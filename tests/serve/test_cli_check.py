@@ -53,20 +53,20 @@ def run(runner: CliRunner, *words: str | Path, stdin: str = "") -> tuple[int, st
 def test_signs_quotes_reasons_and_counts(filled: CliRunner, draft: Path) -> None:
     code, out, _ = run(filled, "check", draft)
     assert code == 1
-    assert f"✓ {FERRY}" in out
+    assert f"❞ {FERRY}" in out
     assert "✗ It carries forty passengers [1]." in out
     assert "number 40 is not in the cited passage (facts)" in " ".join(out.split())
     assert "nearest: “It carries ninety passengers.”" in out
     assert "§ The ferry" in out
     assert out.split("\n\n")[-1].split() == [
-        *("✓", "supported", "1", "~", "supported", "in", "part", "0"),
+        *("❞", "quoted", "1", "✓", "supported", "0", "~", "supported", "in", "part", "0"),
         *("✗", "unsupported", "1", "·", "nothing", "to", "check", "0"),
     ]
 
 
 def test_everything_borne_out_ends_with_0(filled: CliRunner) -> None:
     code, out, _ = run(filled, "check", "-", "--against", "town", stdin=FERRY)
-    assert (code, out.count("✓")) == (0, 2)
+    assert (code, out.count("❞")) == (0, 2)
     code, _, _ = run(filled, "check", "-", "--against", "nature", stdin=FERRY)
     assert code == 1
 
@@ -75,7 +75,7 @@ def test_json(filled: CliRunner, draft: Path) -> None:
     code, out, _ = run(filled, "check", draft, "--json")
     body = json.loads(out)
     assert code == 1
-    assert [one["verdict"] for one in body["sentences"]] == ["supported", "unsupported"]
+    assert [one["verdict"] for one in body["sentences"]] == ["quoted", "unsupported"]
     assert body["borneOut"] is False
     assert body["citations"][0]["viewUrl"].startswith("/view/")
 
@@ -90,7 +90,7 @@ def test_against_files_that_are_read_for_it_alone(
     code, out, _ = run(runner, "check", draft, "--against", town, "--json")
     body = json.loads(out)
     assert code == 1
-    assert [one["verdict"] for one in body["sentences"]] == ["supported", "unsupported"]
+    assert [one["verdict"] for one in body["sentences"]] == ["quoted", "unsupported"]
     assert {one["viewUrl"] for one in body["citations"]} == {""}
     assert body["citations"][0]["locator"] == "§ The ferry"
     assert not home.exists()

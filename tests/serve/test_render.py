@@ -93,7 +93,7 @@ def printed(shown: Answer, *, detailed: bool = False, terminal: bool = False) ->
 
 
 def test_every_sentence_is_followed_by_its_sign() -> None:
-    assert render.answer_text(answer()).plain == (
+    assert printed(answer()).splitlines()[0] == (
         "The array makes 2 MW [1]. ✓ It never fails. ✗ Some say otherwise [1]. ~"
     )
 
@@ -101,10 +101,10 @@ def test_every_sentence_is_followed_by_its_sign() -> None:
 def test_markers_after_a_sentence_stay_with_it() -> None:
     shown = answer(
         text="One is so. [1][2] Two.",
-        sentences=(sentence(0, 10, VerdictName.SUPPORTED),),
+        sentences=(replace(sentence(0, 10, VerdictName.QUOTED), citations=(1, 2)),),
         citations=(),
     )
-    assert render.answer_text(shown).plain == "One is so. [1][2] ✓ Two."
+    assert printed(shown).splitlines()[0] == "One is so. [1][2] ❞ Two."
 
 
 def test_the_answer_shows_sources_verdicts_confidence_gaps_and_notes() -> None:

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import time_machine
 from sqlalchemy import Executable, create_engine, select, text
-from tests.learning.ledger import NOW, cited, rated, unanswered
+from tests.learning.ledger import NOW, cited, rated, sentence, unanswered
 
-from wellread.answers import Confidence
+from wellread.answers import Confidence, VerdictName
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.asking import answer_facts_records
 from wellread.store.catalogue.learning.answer_figures import Within
@@ -37,10 +37,11 @@ def rows(catalogue: Catalogue) -> list[int]:
 
 def test_an_answer_is_counted_once_however_often_it_is_recorded(catalogue: Catalogue) -> None:
     catalogue.record_answer(cited("ans_1"))
-    catalogue.record_answer(cited("ans_1", 0.4))
+    said = (VerdictName.QUOTED, VerdictName.SUPPORTED, VerdictName.PARTIAL)
+    catalogue.record_answer(cited("ans_1", 0.4, sentences=tuple(map(sentence, said))))
     sums = catalogue.figures.sums(ALL)
     assert (sums.asked, sums.cited, sums.citations) == (1, 1, 1)
-    assert (sums.supported, sums.partial, sums.unsupported) == (1, 1, 0)
+    assert (sums.quoted, sums.supported, sums.partial, sums.unsupported) == (1, 1, 1, 0)
     assert (sums.high, sums.medium, sums.low) == (0, 0, 1)
     assert (sums.confidence, sums.cost) == (0.4, 0.5)
     assert (sums.input_tokens, sums.output_tokens) == (7, 3)

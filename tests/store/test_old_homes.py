@@ -91,7 +91,7 @@ def test_an_answer_of_then_is_read_and_opens_its_source(kb: KnowledgeBase) -> No
 def test_it_answers_and_what_is_removed_is_gone(kb: KnowledgeBase) -> None:
     given = asyncio.run(final(answer(kb, Question(text=ASKED, fresh=True))))
     assert PAID in given.text
-    assert given.sentences[0].verdict.name is VerdictName.SUPPORTED
+    assert given.sentences[0].verdict.name is VerdictName.QUOTED
     remove_documents(kb, [given.citations[0].document_id])
     assert verify(kb).problems == ()
     assert all(PAID not in str(one) for one in kb.catalogue.answers())

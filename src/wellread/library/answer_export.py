@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from wellread.answer_text import (
+    PLAIN,
     as_rendered,
     disagreement,
     escaped,
+    escaped_within,
+    is_plain_reply,
     markers_after,
     table_lines,
     target,
@@ -19,7 +22,7 @@ from wellread.answers import Answer, Citation, Sentence
 from wellread.ask.deliver.cite import styled
 from wellread.ask_settings import Style
 from wellread.kb import KnowledgeBase
-from wellread.library.answer_page import PLAIN, STALE, answer_page, byline
+from wellread.library.answer_page import STALE, answer_page, byline
 from wellread.library.ris import ris
 from wellread.library.works import bibtex, csl_item, notes_of, place_and_verdict, works_of
 from wellread.store.schema.catalogue_values import StoredAnswer
@@ -105,19 +108,19 @@ def _text(kb: KnowledgeBase, answer: Answer, style: Style, wanted: Export) -> st
     """The answer's text, each citation a link to its place, each sentence with its footnote."""
     by_id = {citation.id: citation for citation in answer.citations}
     plain = answer.answered_by in PLAIN
+    between = escaped_within if is_plain_reply(answer) else str
     pieces: list[str] = []
     place = 0
     for number, sentence in enumerate(answer.sentences, 1):
         after = markers_after(answer.text, sentence)
-        pieces.append(answer.text[place : sentence.span.start])
+        pieces.append(between(answer.text[place : sentence.span.start]))
         said = sentence.span.of(answer.text)
         pieces.append(escaped(said) if plain else said)
         links = (_linked(kb, by_id[known], style) for known in sentence.citations if known in by_id)
         pieces += [f" {link}" for link in links]
         pieces.append(f"[^{number}]" if wanted.verdicts else "")
         place = after.end
-    rest = answer.text[place:]
-    return "".join([*pieces, escaped(rest) if plain and not answer.sentences else rest])
+    return "".join([*pieces, between(answer.text[place:])])
 
 
 def _linked(kb: KnowledgeBase, citation: Citation, style: Style) -> str:

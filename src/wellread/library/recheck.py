@@ -312,7 +312,7 @@ def _anew(
 def _stale(before: Answer, now: Answer, anchors: Iterable[_Anchor]) -> bool:
     """Whether a source is gone or changed, or a sentence is borne out less than it was."""
     worse = any(
-        after.verdict.name.rank > first.verdict.name.rank
+        not after.verdict.name.whole and after.verdict.name.rank > first.verdict.name.rank
         for first, after in zip(before.sentences, now.sentences, strict=True)
     )
     return worse or any(one.standing in ("changed", "gone") for one in anchors)

@@ -64,7 +64,7 @@ async def test_an_answer_stands_whole_in_the_text_and_in_the_structure(client: C
     assert "2.6 million euros in 2021. [1]" in facts["answer"]
     (sentence,) = facts["sentences"]
     (citation,) = facts["citations"]
-    assert sentence["verdict"] == citation["verdict"] == "supported"
+    assert sentence["verdict"] == citation["verdict"] == "quoted"
     assert sentence["citations"] == [citation["number"]] == [1]
     assert citation["id"] == "1"
     assert facts["confidence"]["band"] in ("low", "medium", "high")
@@ -73,8 +73,8 @@ async def test_an_answer_stands_whole_in_the_text_and_in_the_structure(client: C
     told += [citation["link"], citation["source"], facts["confidence"]["reasoning"], facts["id"]]
     for fact in told:
         assert fact in text, fact
-    assert "in 2021. [1] ✓" in text
-    assert "**Checked:** ✓ 1 supported" in text
+    assert "in 2021. [1] ❞" in text
+    assert "**Checked:** ❞ 1 quoted" in text
     assert facts["sessionId"] in text
 
 
@@ -178,7 +178,7 @@ async def test_a_client_with_and_without_apps_gets_the_same_text(
     apps = [advertise(EXTENSION_ID, {"mimeTypes": [APP_MIME_TYPE]})] if supported else None
     async with Client(mcp_server(Served(kb=kb)), mode=mode, extensions=apps) as client:
         result = await client.call_tool("ask", {"question": "What did the ferry Osprey cost?"})
-    assert "2.6 million euros in 2021. [1] ✓" in text_of(result)
+    assert "2.6 million euros in 2021. [1] ❞" in text_of(result)
 
 
 # --- research --------------------------------------------------------------------------------

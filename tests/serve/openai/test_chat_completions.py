@@ -50,7 +50,7 @@ async def test_a_completion_has_openai_s_form_and_the_proof_beside_it(
     marked = [f"[\\[{number}\\]]({url})" for number, url in enumerate(body["citations"], 1)]
     assert cuts(content, annotations) == marked
     proof = body["wellread"]
-    assert proof["verdicts"] == {"supported": len(proof["sentences"])}
+    assert proof["verdicts"] == {"quoted": len(proof["sentences"])}
     assert proof["confidence"]["score"] > 0
     assert proof["answered_by"] == "extractive"
     assert proof["mode"] == "quick"

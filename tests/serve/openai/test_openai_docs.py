@@ -28,7 +28,7 @@ def test_the_example_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     said = capsys.readouterr().out
     assert "The mason asks for 2,300 euros. [\\[1\\]](" in said
     assert f"[\\[1\\]]({address}/view/" in said
-    assert "{'supported': 1}" in said
+    assert "{'quoted': 1}" in said
     assert "1,500 euros" in said
 
 

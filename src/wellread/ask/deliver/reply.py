@@ -157,6 +157,8 @@ def deliver(
         kind = lacking(analysis.question, [claim.text for claim in written.claims])
         admits = cited.kb.settings.features.admit_uncertainty
         opening = LACKING.get(kind, LIMITED if admits else "")
+        if text.startswith(("- ", "**")):
+            opening = f"{opening.rstrip()}\n\n" if opening else ""
         sentences = tuple(
             replace(sentence, span=_moved(sentence.span, len(opening))) for sentence in sentences
         )

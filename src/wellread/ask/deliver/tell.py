@@ -11,11 +11,12 @@ from wellread.ask.aggregate.queries.result import AggregateKind, AggregateResult
 from wellread.ask.deliver.cite import CitedText, Source
 from wellread.ask.deliver.reply import Reply, flagged_note
 from wellread.ask.retrieve.learned.flagged_sentences import flagged_sentences
+from wellread.ask.verify.check_steps import is_quotation
 from wellread.errors import StoreError
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks
 from wellread.text.parsed import parse
-from wellread.text.sentences import QUOTED, first_sentence
+from wellread.text.sentences import QUOTED, first_sentence, is_sentence
 from wellread.types import DocumentFacts, Span
 
 SHOWN_ROWS = 25  # in the text; the table has all
@@ -31,7 +32,8 @@ def tell(kb: KnowledgeBase, result: AggregateResult) -> Reply:
     """The reply that delivers ``result``.
 
     The verdict of its sentences is by the method ``catalogue``: they were counted, not read. A row
-    whose quotations do not say it is not called supported by them.
+    whose quotations do not say it is not called supported by them; a
+    sentence that they hold word for word is quoted.
     """
     flagged = flagged_sentences(kb)
     lines = [_line(row, result.columns) for row in result.rows[:SHOWN_ROWS]]
@@ -39,6 +41,7 @@ def tell(kb: KnowledgeBase, result: AggregateResult) -> Reply:
     shown = [row for at, row in enumerate(result.rows[:SHOWN_ROWS]) if at not in harmful]
     sources = _sources(kb, shown, result)
     verdict = Verdict(name=VerdictName.SUPPORTED, method=CATALOGUE, score=1.0, reason=result.method)
+    quoted = replace(verdict, name=VerdictName.QUOTED)
     unread = replace(
         verdict, name=VerdictName.NOT_CHECKED, reason=f"{FROM_METADATA}: {result.method}"
     )
@@ -51,7 +54,11 @@ def tell(kb: KnowledgeBase, result: AggregateResult) -> Reply:
         page.text += between if page.text else between.strip("\n ")
         cited = [sources[known] for known in _cited(row) if known in sources]
         says = row.shown and (result.kind == "text" or not cited or _says(row, cited, result.kind))
-        page.say(_line(row, result.columns), verdict if says else unread, cited)
+        line = _line(row, result.columns)
+        if says and is_sentence(line) and any(is_quotation(line, one.quote) for one in cited):
+            page.say(line, quoted, cited)
+        else:
+            page.say(line, verdict if says else unread, cited)
     if len(result.rows) > SHOWN_ROWS:
         page.text += f"\n\n{len(result.rows) - SHOWN_ROWS:,} more are in the table."
     return Reply(

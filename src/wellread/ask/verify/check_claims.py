@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from wellread.answers import Checked, Claim, Evidence, Verdict, VerdictName
 from wellread.ask.retrieve.reported_speech import Report, parts_of, reports, whole
 from wellread.ask.understand.planted_orders import without_orders
-from wellread.ask.verify.check_steps import plain, quotation, settle
+from wellread.ask.verify.check_steps import is_quotation, plain, quotation, settle
 from wellread.errors import ModelError
 from wellread.models.reader import Case, Checking, Entailment, Reader, excerpts, undecided
 from wellread.text.parsed import parse
@@ -24,6 +24,7 @@ from wellread.threads.cancellation import stop_if_cancelled
 logger = logging.getLogger(__name__)
 
 RULED, FAILED = "reader", "reader failed"
+QUOTED = "quoted from the source"
 LOOKED = 3  # pieces, those with most of a claim's words, that may bear it out instead
 LEAST_SHARE = 0.4  # of its words that such a piece holds
 USEFUL = 0.05  # of the score that a citation has to add to be kept for it
@@ -89,8 +90,8 @@ def against(
 ) -> list[Verdict]:
     """A verdict for each claim by whichever of its ``candidates`` bears it out best, in order.
 
-    What the claims cite does not count. A verdict that is not ``supported`` points to the
-    passage that comes nearest.
+    What the claims cite does not count. A verdict by which the claim is not borne out points to
+    the passage that comes nearest.
 
     Raises:
         ModelError: the embedder could not be run or reached.
@@ -138,9 +139,9 @@ class _Checker:
     def check(self, claim: Claim) -> Settled:
         """The verdict by what the claim cites, or by other evidence where that is better."""
         cited = [piece for piece in self.evidence if piece.key in claim.keys]
-        extracted = _extracted(claim, cited)
-        if extracted is not None:
-            return extracted
+        return _extracted(claim, cited) or self._quoting(self._weighed(claim, cited))
+
+    def _weighed(self, claim: Claim, cited: Sequence[Evidence]) -> Settled:
         told = self._told(claim)
         first = self._settled(claim, told, cited) if cited else None
         if first is not None and first.verdict.name.whole:
@@ -155,7 +156,17 @@ class _Checker:
         """The verdict by the piece that bears the claim out best, whatever the claim cites."""
         told = self._told(claim)
         found = self._elsewhere(claim, told, self.evidence, least=0.0)
-        return found or Settled(claim=claim.text, verdict=_nothing(), passages=())
+        found = found or Settled(claim=claim.text, verdict=_nothing(), passages=())
+        return self._quoting(found)
+
+    def _quoting(self, found: Settled) -> Settled:
+        """``found`` as quoted, where all of the sentence stands there; not where it reports it."""
+        verdict, said = found.verdict, plain(found.claim)
+        if verdict.method != "verbatim":
+            return found
+        if not any(is_quotation(said, piece.text) for piece in self._pieces([verdict.key])):
+            return found
+        return replace(found, verdict=replace(verdict, name=VerdictName.QUOTED, reason=QUOTED))
 
     def repaired(self, claim: Claim, verdict: Verdict) -> Checked:
         """The claim with the citations that it deserves."""
@@ -263,12 +274,12 @@ def _extracted(claim: Claim, cited: Iterable[Evidence]) -> Settled | None:
         here = without_orders(piece.text)
         if start >= 0 and here[start : start + len(claim.text)] == claim.text:
             verdict = Verdict(
-                name=VerdictName.SUPPORTED,
+                name=VerdictName.QUOTED,
                 method="verbatim",
                 score=1.0,
                 key=piece.key,
                 source=claim.source,
-                reason="quoted from the source",
+                reason=QUOTED,
             )
             return Settled(claim=claim.text, verdict=verdict, passages=())
     return None

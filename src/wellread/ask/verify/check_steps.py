@@ -1,7 +1,7 @@
 """One claim against some runs of evidence: the steps, each cheaper than the next.
 
 1. ``verbatim``: the claim stands there, letter by letter or but for white space, quotation marks
-   and case.
+   and case. A whole sentence that does is quoted, which ``check_claims`` says of it.
 2. ``fuzzy``: it stands there but for a few characters, and every number and name agrees.
 3. ``facts``: a number or name of the claim is missing, or the best sentence says the opposite.
 4. ``support``: a score learned from what the two share (``support_score``).
@@ -138,7 +138,7 @@ def _quoted(method: str, score: float, part: Part, span: Span) -> Verdict:
         score=score,
         key=part.piece.key,
         source=part.in_document(span),
-        reason="quoted from the source" if method == "verbatim" else "nearly word for word",
+        reason="its words stand in the source" if method == "verbatim" else "nearly word for word",
     )
 
 
@@ -282,11 +282,23 @@ def verbatim(sentence: str, text: str) -> Span | None:
     place = text.find(sentence)
     if place >= 0:
         return Span(start=place, end=place + len(sentence))
+    if len(sentence.split()) < LEAST_LOOSE:
+        return None
+    return _same_words(sentence, text, re.IGNORECASE)
+
+
+def is_quotation(sentence: str, text: str) -> bool:
+    """Whether all of ``sentence`` stands in ``text`` word for word, and is not taken back there."""
+    span = _same_words(sentence, text)
+    return span is not None and not taken_back(text, span)
+
+
+def _same_words(sentence: str, text: str, flags: int = 0) -> Span | None:
     parts = sentence.translate(_LOOSE).rstrip(" .!?").split()
-    if len(parts) < LEAST_LOOSE:
+    if not parts:
         return None
     pattern = r"(?<!\w)" + r"\s+".join(re.escape(part) for part in parts) + r"(?!\w)"
-    found = re.search(pattern, text.translate(_LOOSE), re.IGNORECASE)
+    found = re.search(pattern, text.translate(_LOOSE), flags)
     return Span(start=found.start(), end=found.end()) if found else None
 
 

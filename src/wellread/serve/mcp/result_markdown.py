@@ -8,9 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from wellread.answer_text import disagreement, escaped, markers_after, target, without_links
+from wellread.answer_text import (
+    PLAIN,
+    disagreement,
+    escaped,
+    markers_after,
+    target,
+    without_links,
+)
 from wellread.answers import Answer, Conflict, VerdictName
-from wellread.library.answer_page import PLAIN
 from wellread.serve.mcp.answer_results import (
     AnswerPart,
     AnswerResult,
@@ -68,7 +74,7 @@ def _signed(part: AnswerPart) -> str:
 
 
 def _checked(body: AnswerResult) -> str:
-    """What the signs mean, and why a sentence is not supported."""
+    """What the signs mean, and why a sentence is not borne out."""
     if not body.verdicts:
         return ""
     names = [VerdictName(name) for name in body.verdicts]

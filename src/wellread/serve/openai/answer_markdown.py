@@ -1,9 +1,9 @@
 """An answer as one Markdown text: numbered links in it, what stands beside it, and its sources.
 
 Everything of an answer that a reader must not miss is in this text, since most programs show
-nothing else: a verdict that is not "supported", what is missing, where sources disagree, each
-source with its place and quotation, and how sure the answer is. Offsets into it count characters
-(Unicode code points), as Python does. ``earlier_turns.py`` takes it apart again.
+nothing else: the verdict of a sentence that is not borne out, what is missing, where sources
+disagree, each source with its place and quotation, and how sure the answer is. Offsets into it
+count characters (Unicode code points), as Python does. ``earlier_turns.py`` takes it apart again.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from itertools import pairwise
 from urllib.parse import quote, urlsplit
 
 from wellread.answer_text import (
+    PLAIN,
     disagreement,
     escaped,
     escaped_within,
+    is_plain_reply,
     markers_after,
     table_lines,
     target,
     without_links,
 )
 from wellread.answers import CATALOGUE, Answer, Citation, VerdictName
-from wellread.library.answer_page import PLAIN
 from wellread.serve.features.bodies import view_url
 from wellread.text.words import harmless
 from wellread.types import Span
@@ -147,7 +148,7 @@ def _write_text(page: _Page, answer: Answer, shown: Shown) -> tuple[Span, ...]:
     """Write the answer's own text; where each of its sentences stands."""
     by_id = {citation.id: citation for citation in answer.citations}
     plain = answer.answered_by in PLAIN
-    within = escaped_within if plain and not shown.report else without_links
+    within = escaped_within if is_plain_reply(answer) and not shown.report else without_links
     spans: dict[int, Span] = {}
     place = 0
     for number, sentence in sorted(
@@ -165,8 +166,7 @@ def _write_text(page: _Page, answer: Answer, shown: Shown) -> tuple[Span, ...]:
                 page.markers.append(_marked(page, by_id[known], shown.base))
         place = max(sentence.span.end, markers_after(answer.text, sentence).end)
         page.cut()
-    rest = answer.text[place:]
-    page.add(escaped(rest) if plain and not answer.sentences else within(rest))
+    page.add(within(answer.text[place:]))
     return tuple(spans[number] for number in range(len(answer.sentences)))
 
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from wellread.answer_blocks import html_parts
 from wellread.answers import Answer, Citation
 from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.serve.features.asking.past_beside import past_beside, standing
 from wellread.serve.features.bodies import view_url
-from wellread.serve.web.answer_layout import answer_blocks
 from wellread.types import KINDS, Kind
 
 MOST_TURNS = 50
@@ -60,7 +60,7 @@ def answer_values(kb: KnowledgeBase, answer: Answer, *, stale: bool) -> dict[str
     facts = kb.catalogue.facts({one.document_id for one in answer.citations})
     return {
         "answer": answer,
-        "blocks": answer_blocks(answer),
+        "parts": html_parts(answer),
         "places": {one.id: place_of(answer, one) for one in answer.citations},
         "gone": {
             one.id

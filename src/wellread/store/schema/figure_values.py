@@ -31,6 +31,7 @@ class Sums:
     low: int = 0
     confidence: float = 0.0
     citations: int = 0
+    quoted: int = 0
     supported: int = 0
     partial: int = 0
     not_checked: int = 0

@@ -103,7 +103,7 @@ notices = Table(
 )
 
 # The figures of an answer, so that metrics read no bodies. ``confidence`` as it was delivered,
-# ``shipped`` before this base's own calibration; ``supported`` to ``unsupported``: how many of its
+# ``shipped`` before this base's own calibration; ``quoted`` to ``unsupported``: how many of its
 # sentences have that verdict; ``gap``: the material did not answer it.
 answer_facts = Table(
     "answer_facts",
@@ -113,6 +113,7 @@ answer_facts = Table(
     *filled(String, "type", "mode", "answered_by", "band"),
     *filled(Float, "confidence", "shipped", "seconds", "cost"),
     *filled(Integer, "citations", "input_tokens", "output_tokens"),
+    *filled(Integer, "quoted", default="0"),
     *filled(Integer, "supported", "partial", "not_checked", "uncited", "unsupported"),
     *filled(Boolean, "follow_up", "cached", "gap"),
 )

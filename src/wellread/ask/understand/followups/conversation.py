@@ -335,5 +335,5 @@ def _best(word: str, held: Counter[str], allowed: int) -> str:
 
 def _without_opening(text: str) -> str:
     """An answer without our words of how sure it is."""
-    openings = (LIMITED, *LACKING.values())
-    return text.removeprefix(next(filter(text.startswith, openings), ""))
+    openings = (LIMITED.rstrip(), *map(str.rstrip, LACKING.values()))
+    return text.removeprefix(next(filter(text.startswith, openings), "")).lstrip()

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+from markdown_it.token import Token
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
+from rich.theme import Theme
 
+from wellread.answer_blocks import CLOSE, MARK, OPEN, tokens_of
 from wellread.answers import NOBODY, Answer, Citation, Conflict, Sentence, VerdictName
 from wellread.kb.language_models import dollars
 from wellread.serve.features.asking.answer_additions import QuoteContextBody
@@ -19,11 +23,11 @@ from wellread.serve.terminal import INDENT, linked, print_link, shortened
 from wellread.text.words import harmless
 
 LONGEST_QUOTE = 240
+CITED = "cited"  # the style of a marker
 
 _BANDS = {"high": "green", "medium": "yellow", "low": "red", "none": "red"}
 _MARKER = re.compile(r"\[\d+(?:, ?\d+)*\]")
-_HEADING = re.compile(r"^##+ .*$", re.MULTILINE)
-_MARKERS_AFTER = re.compile(rf"(?:[ ]?{_MARKER.pattern})+")
+_MARKS = re.compile(rf"({MARK.pattern}|{_MARKER.pattern})")
 
 
 def print_answer(
@@ -49,7 +53,7 @@ def print_answer(
         console.print(Text(told, style="bold yellow"))
         console.print(Text(harmless(answer.text), style="yellow"))
     else:
-        console.print(answer_text(answer))
+        _print_text(console, answer)
         _print_checks(console, answer.sentences)
     if answer.citations:
         console.print()
@@ -73,22 +77,53 @@ def print_answer(
             console.print(Text(line, style="dim"))
 
 
-def answer_text(answer: Answer) -> Text:
-    """The delivered text, the sign of each sentence after it, citation markers in colour."""
-    shown = harmless(answer.text)
-    text = Text()
-    at = 0
-    for sentence in sorted(answer.sentences, key=lambda item: item.span.start):
-        end = max(at, sentence.span.end)
-        markers = _MARKERS_AFTER.match(shown, end)
-        end = markers.end() if markers else end
-        text.append(shown[at:end])
-        text.append(f" {sentence.verdict.name.symbol}", style=sentence.verdict.name.style)
-        at = end
-    text.append(shown[at:])
-    text.highlight_regex(_HEADING, "bold")
-    text.highlight_regex(_MARKER, "bold cyan")
-    return text
+def _print_text(console: Console, answer: Answer) -> None:
+    """The delivered text, its Markdown drawn, the sign of each sentence after it."""
+    # Rich's Markdown loads a highlighter of code, which `--json` must not wait for.
+    from rich.markdown import Markdown  # noqa: PLC0415
+
+    page = Markdown("")
+    page.inlines = page.inlines | {CITED, *VerdictName}
+    page.parsed = [_signed(token, answer.sentences) for token in tokens_of(answer)]
+    styles = {f"markdown.{name}": name.style for name in VerdictName}
+    with console.use_theme(Theme({**styles, f"markdown.{CITED}": "bold cyan"})):
+        lines = console.render_lines(page, pad=False)
+    begun = False
+    for line in lines:  # without the blanks that fill them, and those at the top
+        shown = Text.assemble(*((piece.text, piece.style or "") for piece in line))
+        shown.rstrip()
+        begun = begun or bool(shown)
+        if begun:
+            console.print(shown, soft_wrap=True)
+
+
+def _signed(token: Token, sentences: Sequence[Sentence]) -> Token:
+    """The token with signs in place of the marks of sentences, and its markers in colour."""
+    if token.children is not None:
+        children = [piece for child in token.children for piece in _pieces(child, sentences)]
+        return replace(token, children=children)
+    return replace(token, content="".join(text for text, _ in _told(token.content, sentences)))
+
+
+def _pieces(token: Token, sentences: Sequence[Sentence]) -> Iterator[Token]:
+    if not token.content:
+        yield token
+    for text, style in _told(token.content, sentences):
+        if style:
+            yield Token("style_open", style, 1)
+        yield Token("text", "", 0, content=text) if style else replace(token, content=text)
+        if style:
+            yield Token("style_close", style, -1)
+
+
+def _told(content: str, sentences: Sequence[Sentence]) -> Iterator[tuple[str, str]]:
+    """The text in pieces, each with the name of its style or none."""
+    for piece in filter(None, _MARKS.split(content)):
+        if piece[0] == CLOSE:
+            name = sentences[int(piece.strip(CLOSE)) - 1].verdict.name
+            yield f" {name.symbol}", name
+        elif piece[0] != OPEN:
+            yield piece, CITED if _MARKER.fullmatch(piece) else ""
 
 
 def print_evidence(console: Console, pieces: Sequence[EvidenceBody]) -> None:
@@ -109,7 +144,7 @@ def _disagreement(conflict: Conflict) -> str:
 
 
 def _print_checks(console: Console, sentences: Sequence[Sentence]) -> None:
-    """How many sentences have which verdict, and the reason of each that is not supported."""
+    """How many sentences have which verdict, and the reason of each that is not borne out."""
     if not sentences:
         return
     counts = Counter(sentence.verdict.name for sentence in sentences)

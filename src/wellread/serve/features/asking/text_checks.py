@@ -27,6 +27,7 @@ LONGEST_QUOTE = 240
 class CountsBody(Body):
     """How many sentences have each verdict."""
 
+    quoted: int
     supported: int
     partial: int
     unsupported: int
@@ -97,6 +98,7 @@ def _passage(citation: CitationBody, sentence: SentenceBody) -> Text:
 def _summary(body: CheckResponse) -> Table:
     counts = body.counts
     rows: tuple[tuple[VerdictName, str, int], ...] = (
+        (VerdictName.QUOTED, "quoted", counts.quoted),
         (VerdictName.SUPPORTED, "supported", counts.supported),
         (VerdictName.PARTIAL, "supported in part", counts.partial),
         (VerdictName.UNSUPPORTED, "unsupported", counts.unsupported),

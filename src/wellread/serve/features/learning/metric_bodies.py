@@ -20,6 +20,7 @@ from wellread.store.schema.figure_values import (
 class VerdictCountsBody(PlainBody):
     """Sentences of answers by their verdict."""
 
+    quoted: int
     supported: int
     partial: int
     not_checked: int

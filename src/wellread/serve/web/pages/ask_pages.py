@@ -14,7 +14,8 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response
 from pydantic import Field
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
-from wellread.answers import Event, FinalEvent, Question, SentenceEvent, StepEvent
+from wellread.answer_blocks import draft_html
+from wellread.answers import FinalEvent, Question, StepEvent, TokenEvent
 from wellread.ask.retrieve.search import check_collections
 from wellread.errors import RequestError, UnknownNameError, WellreadError
 from wellread.kb import KnowledgeBase
@@ -29,7 +30,6 @@ from wellread.serve.features.home_reports import KindCountBody, holdings_body
 from wellread.serve.features.learning.notice_bodies import NoticeBody, notices_body
 from wellread.serve.guards.asking_rights import Kb
 from wellread.serve.guards.foreign_requests import is_foreign
-from wellread.serve.web.answer_layout import inline_markdown
 from wellread.serve.web.answer_parts import earlier_turns, limit_choices, values_beside
 from wellread.serve.web.rendering import PageFormat, drawn, fragment, shown, wants_json
 from wellread.serve.web.runs import TOO_MANY, AskRun, AskRuns
@@ -222,7 +222,7 @@ async def _stream(
             if raw:
                 data = body.model_dump_json()
             else:
-                data = json.dumps(await to_thread.run_sync(_html_of, kb, event, run))
+                data = json.dumps(await to_thread.run_sync(_html_of, kb, run, number))
             yield ServerSentEvent(event=name, data=data, id=str(number))
         ended = run.state != "done"
         state, problem = run.state, run.problem
@@ -237,21 +237,15 @@ async def _stream(
         yield ServerSentEvent(event="ended", data=json.dumps(told))
 
 
-def _html_of(kb: KnowledgeBase, event: Event, run: AskRun) -> dict[str, object]:
+def _html_of(kb: KnowledgeBase, run: AskRun, number: int) -> dict[str, object]:
     """What a page inserts for an event; nothing in it needs escaping any more."""
-    match event:
+    match run.events[number]:
         case StepEvent(step=step):
             return {"html": fragment("parts/step.html", step=step), "name": step.name}
-        case SentenceEvent(sentence=sentence):
-            number = sum(isinstance(one, SentenceEvent) for one in run.events[: _place(run, event)])
-            said = inline_markdown(sentence.text)
-            values = {"sentence": sentence, "html": said, "number": number + 1}
-            return {"html": fragment("parts/streamed_sentence.html", **values)}
+        case TokenEvent():
+            said = (one.text for one in run.events[: number + 1] if isinstance(one, TokenEvent))
+            return {"html": draft_html("".join(said))}
         case FinalEvent(answer=answer):
             html = fragment("parts/answer.html", **values_beside(kb, answer, stale=False))
             return {"html": html, "id": answer.id, "session": answer.session_id}
-    return {"text": event.text}
-
-
-def _place(run: AskRun, event: Event) -> int:
-    return next(place for place, one in enumerate(run.events) if one is event)
+    return {}  # a sentence: the whole answer follows at once, drawn with all of them

@@ -5,7 +5,6 @@ export function follow(run, say, ready) {
   const steps = byId("steps");
   const now = byId("now");
   const answer = byId("answer");
-  let sentences = null;
   let ended = false;
   const source = new EventSource(`/ask/${encodeURIComponent(run.dataset.run)}/events`);
   const insert = (place, html) => place.insertAdjacentHTML("beforeend", html);
@@ -36,16 +35,7 @@ export function follow(run, say, ready) {
 
   source.addEventListener("token", (event) => {
     byId("draft").hidden = false;
-    byId("draft-text").textContent += JSON.parse(event.data).text;
-  });
-
-  source.addEventListener("sentence", (event) => {
-    if (!sentences) {
-      sentences = document.createElement("p");
-      sentences.className = "said";
-      answer.append(sentences);
-    }
-    insert(sentences, `${JSON.parse(event.data).html} `);
+    byId("draft-text").innerHTML = JSON.parse(event.data).html;
   });
 
   source.addEventListener("final", (event) => {
