@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,42 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is loaded, as
 settings.register_profile("build", derandomize=True, deadline=None)
 settings.register_profile("drawn", deadline=None)
 settings.load_profile("build" if os.environ.get("CI") else "drawn")
+
+
+OURS = str(ROOT / "src")
+OF_CATALOGUES = re.compile(r"(?:catalogue|damaged-[^/]*)\.db(?:-wal|-shm|-journal)?")
+
+
+def refuse_second_opening(event: str, given: tuple[Any, ...]) -> None:
+    """No code of ours opens a catalogue's file that SQLite has open in this process.
+
+    Its close would drop SQLite's locks, and the next program deletes the log (``file_bytes``).
+    """
+    if event != "open" or not isinstance(given[0], str):
+        return
+    if not OF_CATALOGUES.fullmatch(os.path.basename(given[0])):
+        return
+    frame = sys._getframe(1)
+    while not frame.f_code.co_filename.startswith(OURS):
+        if frame.f_back is None or frame.f_code.co_filename.startswith(str(ROOT / "tests")):
+            return
+        frame = frame.f_back
+    if held_here(Path(given[0])):
+        raise RuntimeError(f"{given[0]} is open in SQLite, and is opened once more")
+
+
+def held_here(path: Path) -> bool:
+    """Whether the process has the file open; told where there is /proc."""
+    with suppress(OSError):
+        wanted = path.stat()
+        for number in os.listdir("/proc/self/fd"):
+            with suppress(OSError):
+                if os.path.samestat(os.fstat(int(number)), wanted):
+                    return True
+    return False
+
+
+sys.addaudithook(refuse_second_opening)
 
 
 # The files that take longest, first: else one process works on them when the other has ended.

@@ -171,6 +171,18 @@ def test_what_no_export_holds_is_refused(tmp_path: Path, entries: list[Entry], r
     refused(archive(tmp_path / "all.tar", entries), tmp_path, reason)
 
 
+def test_a_member_that_ends_before_it_begins_is_refused(tmp_path: Path) -> None:
+    """Its reader would come upon it again and again."""
+    entry = tarfile.TarInfo("manifest.json")
+    entry.size = -tarfile.BLOCKSIZE
+    path = tmp_path / "all.tar"
+    with path.open("wb") as file, tarfile.open(fileobj=file, mode="w") as tar:
+        for each, data in whole(DB):
+            tar.addfile(each, io.BytesIO(data))
+        file.write(entry.tobuf(tarfile.GNU_FORMAT))
+    refused(path, tmp_path, "less than no bytes")
+
+
 def test_a_manifest_with_endless_files_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -50,6 +50,7 @@ from wellread.ask.plan import find
 from wellread.ask.retrieve.past_questions import corrections, verified_similar
 from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.search import check_index
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.followups.conversation import Opened, respelt
 from wellread.ask.understand.followups.conversation import begun as in_conversation
@@ -104,6 +105,7 @@ async def _answered(
     """The stages in order."""
     if not kb.settings.qa.enabled:
         raise RequestError("asking is switched off", hint="set qa.enabled to true")
+    await in_thread(check_index, kb)
     clock = Clock()
     turn, known = await in_conversation(kb, question)
     place = await in_thread(partial(answer_reuse.look, kb, turn, again=explain is None))

@@ -188,6 +188,8 @@ def _unpack(path: Path, folder: Path, on_file: OnFile | None) -> dict[str, str]:
             digests = _digests(path, stream.read(first.size))
             found: dict[str, str] = {}
             for entry in tar:
+                if entry.size < 0:  # its end lies before it: the reader would go round for ever
+                    raise SourceError(str(path), f"holds {entry.name!r} of less than no bytes")
                 if entry.name == MANIFEST:
                     continue
                 if on_file:

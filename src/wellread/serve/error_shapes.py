@@ -124,3 +124,4 @@ INTERNAL = Problem(
     detail="Something went wrong inside the server.",
     hint="The server's log has the details.",
 )
+STOPPING = problem_of_status(503, "The server is stopping.", "Ask again in a moment.")

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+
 import pytest
+import time_machine
 from fastapi import FastAPI
 from tests.serve.accounts.conftest import SECRET, Visitor, program
 from tests.serve.accounts.test_sign_in import an_address
@@ -15,6 +20,7 @@ from wellread.ingest.forget_user import forget_user
 from wellread.kb import KnowledgeBase
 from wellread.serve.guards.route_rules import rules
 from wellread.store.catalogue.accounts import Accounts
+from wellread.store.catalogue.accounts.audit_records import Deed
 from wellread.store.schema.tables import metadata
 
 MAY = {"reader": ("read", "ask"), "editor": ("read", "ask", "edit")}
@@ -120,19 +126,32 @@ async def test_an_answer_is_in_the_log_with_what_it_shows_and_without_a_copy_of_
     assert entry.documents
 
 
-def test_old_entries_go_as_the_setting_says(kb: KnowledgeBase, accounts: Accounts) -> None:
-    from datetime import UTC, datetime, timedelta
+@contextmanager
+def days_off(days: float) -> Iterator[None]:
+    """The clock stands so many days from now."""
+    with time_machine.travel(datetime.now(UTC) + timedelta(days=days), tick=False):
+        yield
 
-    import time_machine
 
-    from wellread.store.catalogue.accounts.audit_records import Deed
-
-    with time_machine.travel(datetime.now(UTC) - timedelta(days=400), tick=False):
-        accounts.audit.write(Deed(action="changed", target="long ago"))
-    accounts.audit.write(Deed(action="changed", target="now"))
+def test_old_entries_go_as_the_setting_says(accounts: Accounts) -> None:
+    for day in (-400, -399.5, -390, -2, 0):
+        with days_off(day):
+            accounts.audit.write(Deed(action="changed", target=str(day)))
     assert accounts.audit.trim(0) == 0
-    assert accounts.audit.trim(365) == 1
-    assert [one.target for one in accounts.audit.newest()] == ["now"]
+    assert [accounts.audit.trim(365) for _ in range(3)] == [2, 1, 0]
+    with days_off(3_650):  # a clock that is wrong costs a day's worth
+        assert accounts.audit.trim(365) == 1
+    assert [one.target for one in accounts.audit.newest()] == ["0"]
+
+
+def test_a_wrong_clock_signs_few_out(accounts: Accounts) -> None:
+    rea, lasting = accounts.users.named("rea").id, timedelta(days=14)
+    for day in (-3, -2.5, -1, 0):
+        with days_off(day):
+            accounts.sessions.begin(rea, lasting)
+    with days_off(3_650):
+        accounts.sessions.begin(rea, lasting)
+    assert len(accounts.sessions.of(rea)) == 3  # those of two days ago and later, and the new one
 
 
 # --- quotas ---

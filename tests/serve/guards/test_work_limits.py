@@ -206,3 +206,28 @@ async def test_who_waits_and_leaves_makes_room(
     await asyncio.gather(*tasks[:3])
     assert [one.sent[0]["status"] for one in callers[:3]] == [200, 200, 200]
     assert gate.entered == 3
+
+
+async def test_who_waits_when_the_server_stops_is_told_to_come_back(
+    kb: KnowledgeBase, gate: Gate
+) -> None:
+    """In a queue at once, and whoever is worked on when the server waits no longer."""
+    body = httpx.Request("POST", "http://a", json=CHECK).content
+    callers = [Caller(kb, "/api/check", body) for _ in range(4)]
+    for one in callers:
+        one.app = callers[0].app
+    tasks = [one.start() for one in callers[:2]]
+    await until(lambda: gate.entered == 2)
+    tasks.append(callers[2].start())
+    state = callers[0].app.state
+    await until(lambda: state.queues.of("check")._inside == 3)
+    state.stopping = True
+    state.queues.stop()
+    tasks.append(callers[3].start())  # its connection was open
+    await asyncio.wait(tasks[2:], timeout=20)
+    tasks[0].cancel()  # as the server does
+    gate.open.set()
+    await asyncio.wait(tasks, timeout=20)
+    assert [one.sent[0]["status"] for one in callers] == [503, 200, 503, 503]
+    for number in (0, 2, 3):
+        assert int(dict(callers[number].sent[0]["headers"])[b"retry-after"]) > 0

@@ -16,8 +16,9 @@ from wellread.ask.retrieve.learned.source_ratings import Ratings, source_ratings
 from wellread.ask.retrieve.ranking import Fused
 from wellread.ask.retrieve.retrieval import RankedEntry, SearchTrace
 from wellread.config import RetrievalSettings
-from wellread.errors import StoreError, UnknownCollectionError
+from wellread.errors import DamageError, StoreError, UnknownCollectionError
 from wellread.kb import KnowledgeBase, Parts
+from wellread.kb.seen_by import whole_of
 from wellread.models.reader import Excerpt, Ranking
 from wellread.models.readers.proximity import room_for_words
 from wellread.types import Candidate, DocumentFacts, Filters, Hit, ListRank, Passage
@@ -94,6 +95,8 @@ def look(
         else:
             # Passages of an index that was switched away meanwhile are live no more.
             if kb.live() is parts:
+                if not any(lists.values()):
+                    check_index(kb)
                 made = SearchTrace(
                     purpose=purpose,
                     query=text,
@@ -104,6 +107,21 @@ def look(
                 return Searched(hits=hits, look=made)
         logger.info("searching again, because the index was switched")
     raise StoreError("the index was switched again and again during a search", hint="try again")
+
+
+def check_index(kb: KnowledgeBase) -> None:
+    """Refuse to look into an index that lost all: nothing found there says nothing of the sources.
+
+    Raises:
+        DamageError: it is empty, and the catalogue is not.
+        StoreError: it cannot be read.
+    """
+    whole = whole_of(kb)
+    if whole.index.rows() == 0 and any(each.passages for each in whole.catalogue.stats()):
+        raise DamageError(
+            "the index is gone or empty, and the catalogue is not",
+            hint="'wellread verify --repair' makes it anew from the catalogue",
+        )
 
 
 def check_collections(kb: KnowledgeBase, filters: Filters) -> None:

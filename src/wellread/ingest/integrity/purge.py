@@ -6,10 +6,11 @@ It costs as much as writing the stores anew, so a run does it by itself only whe
 
 What is left is looked for by sentences of the removed text, or their ends where they are long (a
 database may cut a long one in two, and an answer may quote only a part): first in the values of
-every table, then in the bytes of every file of the home, as UTF-8 and as JSON writes it. LanceDB
-compresses long texts, so the bytes of its files prove less than those of the catalogue; that
-nothing removed is left in them rests on ``Index.purge``, and an index that is not purged is a trace
-by itself.
+every table, then in the bytes of every file of the home, as UTF-8 and as JSON writes it. These are
+the live files, with their freed pages and the write-ahead log: a copy of the catalogue has neither.
+LanceDB compresses long texts, so the bytes of its files prove less than those of the catalogue;
+that nothing removed is left in them rests on ``Index.purge``, and an index that is not purged is a
+trace by itself.
 """
 
 from __future__ import annotations
@@ -23,14 +24,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
-import ahocorasick
-
-from wellread.errors import StoreError
 from wellread.ingest.integrity.copying import renew_backups
 from wellread.ingest.pipeline.commit import writing
 from wellread.kb import CHECK_VECTORS, KnowledgeBase
 from wellread.kb.home_catalogue import files_of
 from wellread.store.base import Maintenance
+from wellread.store.recovery.file_bytes import finder, search_files
 from wellread.text.sentences import sentence_spans
 
 logger = logging.getLogger(__name__)
@@ -86,7 +85,6 @@ LEAST_WORDS = 5  # of a sentence: shorter ones are anybody's
 LONGEST = 80  # characters: of longer sentences both ends are looked for
 MOST = 400  # sentences that are looked for, spread evenly over the texts
 LOCK_SUFFIX = ".lock"
-READ_BYTES = 1 << 23
 
 _Within = Callable[[str], set[str]]
 Store = Literal["catalogue", "index", "files"]
@@ -127,7 +125,7 @@ def find_traces(kb: KnowledgeBase, wanted: Collection[str]) -> list[Trace]:
     """
     if not wanted:
         return []
-    within = _search(wanted)
+    within = finder(wanted)
     found = [
         *_in_catalogue(kb, within),
         *_in_indexes(kb, within),
@@ -160,7 +158,7 @@ def said_elsewhere(
     """
     if not wanted:
         return set()
-    within = _search(wanted)
+    within = finder(wanted)
     found: set[str] = set()
     leaving = frozenset(besides)
     integrity = kb.catalogue.integrity
@@ -168,15 +166,6 @@ def said_elsewhere(
         if known not in leaving:
             found.update(within(text))
     return found
-
-
-def _search(wanted: Iterable[str]) -> _Within:
-    """What finds those of many words that stand in a text, at once."""
-    automaton = ahocorasick.Automaton()
-    for words in wanted:
-        automaton.add_word(words, words)
-    automaton.make_automaton()
-    return lambda text: {words for _, words in automaton.iter(text)}
 
 
 def _ends(sentence: str) -> Iterator[str]:
@@ -220,33 +209,10 @@ def _in_indexes(kb: KnowledgeBase, within: _Within) -> Iterator[Trace]:
 
 
 def _in_files(home: Path, wanted: Collection[str]) -> Iterator[Trace]:
-    # As Latin-1 every byte is one character, so that any bytes can be searched like text.
-    forms = {form.decode("latin-1"): words for words in wanted for form in _written(words)}
-    within = _search(forms)
-    overlap = max(map(len, forms))
-    for path in files_of(home):
-        if path.suffix == LOCK_SUFFIX:
-            continue
-        for form in _in_file(path, within, overlap):
-            yield Trace(store="files", place=str(path.relative_to(home)), words=forms[form])
-
-
-def _in_file(path: Path, within: _Within, overlap: int) -> set[str]:
-    found: set[str] = set()
-    try:
-        with path.open("rb") as file:
-            before = ""
-            while content := file.read(READ_BYTES):
-                text = before + content.decode("latin-1")
-                found |= within(text)
-                before = text[-overlap:]
-    except FileNotFoundError:
-        pass  # replaced by a writer meanwhile
-    except OSError as error:
-        raise StoreError(
-            f"cannot look into {path}: {error}", hint="check its permissions"
-        ) from error
-    return found
+    forms = {form: words for words in wanted for form in _written(words)}
+    paths = [path for path in files_of(home) if path.suffix != LOCK_SUFFIX]
+    for path, form in search_files(paths, list(forms)):
+        yield Trace(store="files", place=str(path.relative_to(home)), words=forms[form])
 
 
 def _written(words: str) -> set[bytes]:

@@ -9,10 +9,10 @@ from fastapi import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from wellread.serve.error_shapes import Problem, body_at
+from wellread.serve.error_shapes import STOPPING, Problem, body_at
 
 ErrorPage = Callable[[Request, Problem], Response]
-SOON = 5  # seconds after which who was told "too many" may try again
+SOON = 5  # seconds after which who was told "too many", or "stopping", may try again
 TOO_MANY_REQUESTS = 429
 
 
@@ -31,7 +31,7 @@ class Refusals:
     ) -> Response:
         """The response that tells of ``problem``."""
         given = dict(headers or {})
-        if problem.status == TOO_MANY_REQUESTS:
+        if problem.status == TOO_MANY_REQUESTS or problem == STOPPING:
             given.setdefault("retry-after", str(_pause(problem)))
         if self.wants_page(request):
             page = self._page(request, problem)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from wellread.serve.error_shapes import INTERNAL
+from wellread.serve.error_shapes import INTERNAL, STOPPING
 from wellread.serve.guards.refusals import Refusals
 
 # Where uvicorn writes too; unlike our own loggers it shows tracebacks without being asked.
@@ -52,6 +53,11 @@ class SecurityHeaders:
 
         try:
             await self.app(scope, receive, with_headers)
+        except asyncio.CancelledError:
+            if started or not scope["app"].state.stopping:
+                raise
+            # It ran when the server was told to stop, and for as long as that waits.
+            await self.refusals.refuse(STOPPING, scope, receive, with_headers)
         except Exception:
             if started:
                 raise  # the server breaks the connection off, so that nobody takes it for whole

@@ -16,7 +16,7 @@ from typing import Literal
 import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from wellread.serve.error_shapes import Problem, problem_of_status
+from wellread.serve.error_shapes import STOPPING, Problem, problem_of_status
 from wellread.serve.guards.foreign_requests import READING
 from wellread.serve.guards.refusals import Refusals
 
@@ -33,7 +33,7 @@ _MCP = "/mcp"  # its SDK stops a call whose client cancels it, or hangs up (newe
 
 
 class FullError(Exception):
-    """As much waits as may wait."""
+    """As much waits as may wait, or the server stops."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.detail)
@@ -48,13 +48,20 @@ class WorkQueue:
         self._what = what
         self._room = asyncio.Semaphore(most)
         self._inside = 0
+        self._stopping = False
+
+    def stop(self) -> None:
+        """Refuse who waits, and who comes; what is worked on goes on."""
+        self._stopping = True
+        for _ in range(self._inside):
+            self._room.release()
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
         """Wait for a turn, and hold it.
 
         Raises:
-            FullError: too many wait already.
+            FullError: too many wait already, or the server stops.
         """
         if self._inside >= self._most + WAITING:
             detail = f"{self._most} {self._what} at once, and {WAITING} wait already."
@@ -62,6 +69,8 @@ class WorkQueue:
         self._inside += 1
         try:
             async with self._room:
+                if self._stopping:
+                    raise FullError(STOPPING)
                 yield
         finally:
             self._inside -= 1
@@ -79,6 +88,11 @@ class WorkQueues:
     def of(self, kind: Kind) -> WorkQueue:
         """The queue for that kind of work."""
         return self._queues[kind]
+
+    def stop(self) -> None:
+        """Let nobody in any more, in any queue."""
+        for queue in self._queues.values():
+            queue.stop()
 
 
 class WorkLimits:

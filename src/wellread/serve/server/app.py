@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
+import logging
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
@@ -19,7 +21,7 @@ from starlette.requests import Request
 from starlette.routing import BaseRoute, Route
 
 from wellread.ask_settings import ServeSettings
-from wellread.errors import RequestError, SettingsError
+from wellread.errors import RequestError, SettingsError, StoreError
 from wellread.kb import KnowledgeBase
 from wellread.serve.api.interface import API_ROUTERS
 from wellread.serve.api.middleware import shape_errors
@@ -51,11 +53,13 @@ from wellread.serve.web.runs import AskRuns
 if TYPE_CHECKING:
     from wellread.serve.server.traces import Traces
 
+logger = logging.getLogger(__name__)
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 ROUTERS = (*API_ROUTERS, *OPENAI_ROUTERS, probes.router, *PAGE_ROUTERS)
 MCP_PATH = "/mcp"
 LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
 ASKED_FOR_HEALTH = 2  # at once, each in a thread that nothing else takes
+TRIM_SECONDS = 6 * 3_600
 SECONDS_TO_FINISH = 5  # for requests still running when the server is told to stop
 
 
@@ -76,9 +80,11 @@ def create_app(kb: KnowledgeBase, *, demand_users: bool = False) -> FastAPI:
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         await researched.take_up()
         ingest.take_up()
-        await to_thread.run_sync(kb.catalogue.accounts.audit.trim, kb.settings.users.audit_days)
+        await _trim_audit_log(kb)
+        trimming = asyncio.create_task(_keep_trimming(kb))
         async with answering_mcp:
             yield
+        trimming.cancel()
         await researched.close()
         await runs.close()
         await to_thread.run_sync(ingest.close)
@@ -95,6 +101,8 @@ def create_app(kb: KnowledgeBase, *, demand_users: bool = False) -> FastAPI:
         lifespan=lifespan,
     )
     app.state.kb = kb
+    app.state.stopping = False
+    app.state.queues = queues
     app.state.runs = runs
     app.state.research = researched
     app.state.ingest = ingest
@@ -118,6 +126,20 @@ def create_app(kb: KnowledgeBase, *, demand_users: bool = False) -> FastAPI:
     app.router.routes.append(mcp_route)
     app.mount("/static", StaticFiles(directory=str(files("wellread.serve.web") / "static")))
     return app
+
+
+async def _keep_trimming(kb: KnowledgeBase) -> None:
+    """Keep up with what grows old: a turn takes no more than a day's worth."""
+    while True:
+        await asyncio.sleep(TRIM_SECONDS)
+        try:
+            await _trim_audit_log(kb)
+        except StoreError as error:
+            logger.warning("the audit log was not trimmed: %s", error)
+
+
+async def _trim_audit_log(kb: KnowledgeBase) -> None:
+    await to_thread.run_sync(kb.catalogue.accounts.audit.trim, kb.settings.users.audit_days)
 
 
 def _guard(app: FastAPI, served: ServeSettings, queues: WorkQueues) -> None:
@@ -230,9 +252,10 @@ class _Server(uvicorn.Server):
             self._on_started()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Say at ``/readyz`` that it stops, and finish what runs."""
+        """Say at ``/readyz`` and to who waits for a turn that it stops, and finish what runs."""
         if isinstance(self.config.app, FastAPI):
             self.config.app.state.stopping = True
+            self.config.app.state.queues.stop()
         await super().shutdown(sockets)
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Literal, cast
 
 from anyio import to_thread
 from fastapi import APIRouter, Request
 
+from wellread.ask.retrieve.search import check_index
 from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
-from wellread.serve.error_shapes import ProblemError, problem_of_status
+from wellread.serve.error_shapes import STOPPING, ProblemError, problem_of_status
 from wellread.serve.features.bodies import Body
 
+# Where uvicorn writes too, so that it is seen without being asked for.
+server_log = logging.getLogger("uvicorn.error")
 router = APIRouter(include_in_schema=False)  # docs/users.md tells of them
-STOPPING = problem_of_status(503, "The server is stopping.", "Ask another one.")
 NOT_READY = problem_of_status(503, "The stores cannot be read.", "The server's log says why.")
 
 
@@ -39,18 +42,21 @@ async def livez() -> LiveBody:
     "/readyz", response_model=ReadyBody, responses={503: {"description": "Not now, or no more"}}
 )
 async def readyz(request: Request) -> ReadyBody:
-    """Whether questions can be answered: the stores can be read, and the server does not stop."""
+    """Whether questions can be answered: the server does not stop, the stores can be read, hold
+    what they should, and are those that others read."""
     state = request.app.state
-    if getattr(state, "stopping", False):
+    if state.stopping:
         raise ProblemError(STOPPING)
     try:
         await to_thread.run_sync(_looked, state.kb, limiter=state.room_for_health)
     except WellreadError as error:
+        server_log.error("not ready: %s", error)
         raise ProblemError(NOT_READY) from error
     return ReadyBody()
 
 
 def _looked(kb: object) -> None:
     opened = cast(KnowledgeBase, kb)
+    opened.catalogue.check_files()
     if opened.catalogue.reindexing.live() is not None:
-        opened.index.rows()
+        check_index(opened)

@@ -141,6 +141,10 @@ class Catalogue(CataloguePart):
         with self._database.read() as connection:
             yield connection
 
+    def check_files(self) -> None:
+        """Refuse to go on when its files are not those at their paths any more."""
+        self._database.check_files()
+
     def size_on_server(self) -> int:
         """Bytes of its tables on a server; 0 for a file, which is in the home."""
         return 0 if self._database.path else self._database.reread(size)

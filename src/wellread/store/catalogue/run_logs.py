@@ -18,7 +18,7 @@ from wellread.calls import EMBED_PASSAGE, RUNNING, Call
 from wellread.identity import random_id
 from wellread.store.catalogue.documents.index_debts import note_deletion
 from wellread.store.schema.catalogue_values import REMOVED
-from wellread.store.schema.database import CataloguePart, chunks, made_of
+from wellread.store.schema.database import CataloguePart, chunks, made_of, trim
 from wellread.store.schema.tables import job_items, jobs, provider_calls
 
 JobAction = Literal["add", "sync", "watch", "remove", "reindex", "import", "re-ask"]
@@ -205,7 +205,7 @@ def _job(row: Any) -> Job:
 
 
 KEPT_CALLS = timedelta(days=400)  # older calls are forgotten
-SWEEP = 1_000  # calls between two looks for such
+SWEEP = 100  # calls between two looks for such
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -305,7 +305,7 @@ class Calls(CataloguePart):
         made = connection.execute(insert(provider_calls), row).inserted_primary_key
         number = int(made[0]) if made else 0
         if number % SWEEP == 0:
-            connection.execute(delete(provider_calls).where(provider_calls.c.at < now - KEPT_CALLS))
+            trim(connection, provider_calls.c.at, now - KEPT_CALLS)
         return number
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from wellread.errors import DamageError, StoreError
 from wellread.store.recovery.database_file import WAL_SUFFIXES
+from wellread.store.recovery.file_bytes import copy_file
 from wellread.store.schema.sqlite import is_damage
 
 DIGITS = 16
@@ -163,7 +164,7 @@ def _second_name(file: Path, name: Path) -> None:
     try:
         os.link(file, name)
     except OSError:  # a disk without links
-        shutil.copyfile(file, name)
+        copy_file(file, name)
 
 
 def drop_set_aside(folder: Path) -> None:

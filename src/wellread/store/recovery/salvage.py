@@ -8,7 +8,6 @@ where that fails, the next row that can be read is searched for beyond. Search t
 from __future__ import annotations
 
 import re
-import shutil
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wellread.store.recovery.database_file import WAL_SUFFIXES
+from wellread.store.recovery.file_bytes import copy_file
 from wellread.store.recovery.stored_values import as_text, checks_of
 from wellread.store.schema.database import Database, upgrade
 from wellread.store.schema.tables import HEAD, metadata
@@ -61,6 +61,9 @@ def save_rows(damaged: Path, fresh: Path) -> list[SavedTable]:
     """Copy every row of ``damaged`` that can be read into the empty catalogue ``fresh``.
 
     ``damaged`` stays as it is: a copy of it is read. Rows that the schema does not allow are left.
+
+    Raises:
+        StoreError: there is no room for the copy.
     """
     work = fresh.with_name(f"{fresh.name}.read")
     try:
@@ -144,10 +147,10 @@ _SAME_VERSION = f"WHERE document_id IN (SELECT mine.id {_VERSIONS})"
 
 def _work_copy(damaged: Path, work: Path) -> None:
     """A copy to read, with its log, and with a header where that alone is damaged."""
-    shutil.copyfile(damaged, work)
+    copy_file(damaged, work)
     log = damaged.with_name(f"{damaged.name}-wal")
     if log.exists():
-        shutil.copyfile(log, work.with_name(f"{work.name}-wal"))
+        copy_file(log, work.with_name(f"{work.name}-wal"))
     with work.open("r+b") as file:
         header = file.read(24)
         if header[:16] != MAGIC or header[_WRITTEN_AT:24] != _FORMATS:

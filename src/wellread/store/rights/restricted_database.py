@@ -98,6 +98,10 @@ class RestrictedDatabase(Database):
         with self._readers.whole.write(seconds) as connection:
             yield connection
 
+    def check_files(self) -> None:
+        """As ``Database.check_files``."""
+        self._readers.whole.check_files()
+
     def forget_deleted(self) -> bool:
         """As ``Database.forget_deleted``."""
         return self._readers.whole.forget_deleted()

@@ -5,13 +5,25 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import wraps
 from itertools import islice
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from sqlalchemy import Connection, DateTime, Dialect, Executable, Select, TypeDecorator, text
+from sqlalchemy import (
+    Column,
+    Connection,
+    DateTime,
+    Dialect,
+    Executable,
+    Select,
+    TypeDecorator,
+    delete,
+    func,
+    select,
+    text,
+)
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
@@ -39,6 +51,7 @@ class Database:
         with _errors("open the catalogue"):
             if self.path:
                 self.engine, self.schema = sqlite.make_engine(self.path), "main"
+                self._held = sqlite.HeldFiles(self.engine, self.path)
                 self._connect: Callable[[], Connection] = self.engine.connect
             else:
                 self.engine = postgresql.make_engine(self.where)
@@ -110,6 +123,19 @@ class Database:
             return
         with sqlite.alone(self.path):
             yield
+
+    def check_files(self) -> None:
+        """Refuse to go on with files that others put away or replaced.
+
+        Raises:
+            StoreError: what is written would go to a file that nobody else reads.
+        """
+        if self.path and (lost := self._held.lost()):
+            raise StoreError(
+                f"{lost} is not the file any more that this process has open: what it writes is "
+                "lost when it ends",
+                hint="stop it, look with 'wellread verify', and start it again",
+            )
 
     def forget_deleted(self) -> bool:
         """Take deleted content out of the write-ahead log too, where there is one of our own.
@@ -278,6 +304,18 @@ def rows_in(connection: Connection, statement: Select[Any], values: Iterable[str
     """The rows of ``statement`` for all ``values`` of its expanding parameter ``values``."""
     for chunk in chunks(dict.fromkeys(values)):
         yield from connection.execute(statement, {"values": chunk})
+
+
+def trim(connection: Connection, moment: Column[Any], before: datetime) -> int:
+    """Delete the rows whose ``moment`` lies before; how many went.
+
+    Of those only the oldest day's: where the clock is wrong, the rest is still there to be kept.
+    """
+    oldest = connection.execute(select(func.min(moment))).scalar()
+    if oldest is None:
+        return 0
+    limit = min(before, oldest + timedelta(days=1))
+    return connection.execute(delete(moment.table).where(moment < limit)).rowcount
 
 
 MIGRATIONS = Path(__file__).parent.parent / "migrations"

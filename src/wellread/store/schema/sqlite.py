@@ -37,6 +37,8 @@ _NAMES = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR_SHORT_READ", "SQLITE_
 _OF_THE_FILE = ("no such table", "no such column", "Could not decode to UTF-8", "malformed")
 _OF_A_VALUE = ("Couldn't parse", "Invalid isoformat string")  # moments
 
+FileNumber = tuple[int, int]  # of its disk, and on it
+
 
 def make_engine(path: Path) -> Engine:
     """The engine of the file ``path``; its folder is made when it is not there."""
@@ -60,6 +62,44 @@ def make_engine(path: Path) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
+
+
+class HeldFiles:
+    """Which files the connections of an engine hold: the database, and its write-ahead log.
+
+    They are told by their numbers on the disk, and not opened: closing one would drop the locks of
+    this process on it (``recovery.file_bytes``).
+    """
+
+    def __init__(self, engine: Engine, path: Path) -> None:
+        self._paths = (path, path.with_name(f"{path.name}-wal"))
+        self._held: dict[int, list[tuple[Path, FileNumber]]] = {}
+        event.listen(engine, "connect", self._opened)
+        event.listen(engine, "close", self._closed)
+
+    def lost(self) -> str:
+        """The name of a file that is not the one at its path any more; empty when all are."""
+        for held in list(self._held.values()):
+            for path, number in held:
+                if _number_of(path) != number:
+                    return path.name
+        return ""
+
+    def _opened(self, raw: Any, _record: object) -> None:
+        raw.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()  # opens the log
+        found = [(path, _number_of(path)) for path in self._paths]
+        self._held[id(raw)] = [(path, number) for path, number in found if number]
+
+    def _closed(self, raw: Any, _record: object) -> None:
+        self._held.pop(id(raw), None)
+
+
+def _number_of(path: Path) -> FileNumber | None:
+    try:
+        state = path.stat()
+    except OSError:
+        return None
+    return state.st_dev, state.st_ino
 
 
 def is_damage(error: object) -> bool:

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, delete, insert, select
 from wellread.store.schema.account_tables import audit, users
 from wellread.store.schema.account_values import AuditEntry
 from wellread.store.schema.catalogue_values import REMOVED
-from wellread.store.schema.database import CataloguePart
+from wellread.store.schema.database import CataloguePart, trim
 from wellread.store.schema.tables import answers
 
 ASKED = "asked"
@@ -74,12 +74,12 @@ class AuditLog(CataloguePart):
         return [_made(row) for row in self._rows(statement.limit(limit))]
 
     def trim(self, days: int) -> int:
-        """Forget entries older than so many days (0: none); how many went."""
+        """Forget entries older than so many days (0: none), a day's worth at a time; how many."""
         if days <= 0:
             return 0
         before = datetime.now(UTC) - timedelta(days=days)
         with self._database.write() as connection:
-            return connection.execute(delete(audit).where(audit.c.at < before)).rowcount
+            return trim(connection, audit.c.at, before)
 
 
 def write_deed(connection: Connection, deed: Deed) -> None:

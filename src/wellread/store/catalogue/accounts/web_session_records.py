@@ -12,7 +12,7 @@ from wellread.identity import random_id
 from wellread.store.catalogue.accounts.secret_tokens import digest_of, new_secret
 from wellread.store.schema.account_tables import sign_in_attempts, users, web_sessions
 from wellread.store.schema.account_values import WebSession
-from wellread.store.schema.database import CataloguePart, made_of
+from wellread.store.schema.database import CataloguePart, made_of, trim
 
 SELDOM = timedelta(minutes=1)  # the last use is not written more often
 LONGEST_AGENT = 200
@@ -35,10 +35,9 @@ class WebSessions(CataloguePart):
             "expires_at": now + lasting,
             "agent": agent[:LONGEST_AGENT],
         }
-        self._run(
-            delete(web_sessions).where(web_sessions.c.expires_at <= now),
-            insert(web_sessions).values(**row),
-        )
+        with self._database.write() as connection:
+            trim(connection, web_sessions.c.expires_at, now)
+            connection.execute(insert(web_sessions).values(**row))
         return secret
 
     def opened_by(self, secret: str) -> WebSession | None:
