@@ -92,21 +92,21 @@ def _entry(name: str, version: str, module: str) -> LoaderEntry:
 LOADERS = {
     entry.name: entry
     for entry in (
-        _entry("markdown", "2", "text.markdown_pages"),
-        _entry("markdown-transcript", "2", "text.markdown_transcripts"),
-        _entry("html", "3", "html.html"),
+        _entry("markdown", "3", "text.markdown_pages"),
+        _entry("markdown-transcript", "3", "text.markdown_transcripts"),
+        _entry("html", "4", "html.html"),
         _entry("text", "2", "plain"),
         _entry("pdf", "3", "pdf.pdf"),
-        _entry("captions", "1", "text.transcripts"),
+        _entry("captions", "2", "text.transcripts"),
         _entry("speech", "1", "text.speech"),
-        _entry("feed", "3", "text.feeds"),
+        _entry("feed", "4", "text.feeds"),
         _entry("records", "2", "text.records"),
         _entry("rst", "1", "text.restructured"),
         _entry("docx", "2", "office.office_docx"),
         _entry("pptx", "2", "office.office_pptx"),
         _entry("xlsx", "2", "office.office_xlsx"),
         _entry("odt", "1", "office.office_odt"),
-        _entry("epub", "1", "html.epub"),
+        _entry("epub", "2", "html.epub"),
         _entry("office-binary", "1", "office.archives"),
     )
 }

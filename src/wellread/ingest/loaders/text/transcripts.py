@@ -21,6 +21,7 @@ from webvtt.errors import MalformedCaptionError, MalformedFileError
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import Built, LoaderLimits, Source, TextBuilder
 from wellread.ingest.loaders.front_matter import date_in_name, moment, strings, web_address
+from wellread.ingest.loaders.html.html_elements import without_scripts
 from wellread.ingest.loaders.named_readers import FIELD, named_readers
 from wellread.ingest.loaders.plain import PARAGRAPH, decode, title_from_name
 from wellread.ingest.loaders.text.markdown_transcripts import LABEL_WORDS, seconds
@@ -130,7 +131,7 @@ def _read(uri: str, form: Form, text: str) -> list[Cue]:
     found: list[Cue] = []
     for caption in captions:
         begin, finish = seconds(caption.start), seconds(caption.end)
-        found += _voices(caption.raw_text, begin, max(begin, finish))
+        found += _voices(without_scripts(caption.raw_text), begin, max(begin, finish))
     return found
 
 
