@@ -25,6 +25,7 @@ from wellread.ingest.loaders import plain
 from wellread.ingest.loaders.base import (
     ENTRIES,
     ENTRIES_VERSION,
+    EmptyError,
     Loader,
     LoaderLimits,
     Source,
@@ -164,6 +165,8 @@ def load(source: Source, limits: LoaderLimits, rules: SourceRules | None = None)
     """
     name = loader_name(source, rules)
     entry = loaders().get(name)
+    if not source.data:
+        raise EmptyError(source.uri, "no text")
     if entry is None and name != ENTRIES:
         raise SourceError(source.uri, "unknown kind of file")
     try:
@@ -181,7 +184,7 @@ def load(source: Source, limits: LoaderLimits, rules: SourceRules | None = None)
         reason = " ".join(f"cannot be parsed: {type(error).__name__}: {error}".split())
         raise SourceError(source.uri, reason[:REASON_CHARACTERS]) from error
     if any(not document.text.strip() for document in documents):
-        raise SourceError(source.uri, "no text")
+        raise EmptyError(source.uri, "no text")
     return [_titled(document, source) for document in documents]
 
 

@@ -19,7 +19,7 @@ from webvtt import WebVTT
 from webvtt.errors import MalformedCaptionError, MalformedFileError
 
 from wellread.errors import SourceError
-from wellread.ingest.loaders.base import Built, LoaderLimits, Source, TextBuilder
+from wellread.ingest.loaders.base import Built, EmptyError, LoaderLimits, Source, TextBuilder
 from wellread.ingest.loaders.front_matter import date_in_name, moment, strings, web_address
 from wellread.ingest.loaders.html.html_elements import without_scripts
 from wellread.ingest.loaders.named_readers import FIELD, named_readers
@@ -74,10 +74,10 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
     _check(source.uri, form, text.split("\n"))
     cues = _read(source.uri, form, text)
     if not cues:
-        raise SourceError(source.uri, "no text: the file has no captions")
+        raise EmptyError(source.uri, "no text: the file has no captions")
     built = write_cues(_with_speakers(_without_repeats(cues)))
     if not built[0].strip():
-        raise SourceError(source.uri, "no text: every caption is empty")
+        raise EmptyError(source.uri, "no text: every caption is empty")
     facts = _facts(text) if form == "vtt" else {}
     yield source.document(
         built,
