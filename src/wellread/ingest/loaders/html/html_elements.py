@@ -20,7 +20,7 @@ BLOCKS = frozenset(
 _NO_WORDS = ("script", "style", "template", "noscript")
 # What Markdown shows as code, whatever stands in it; or such an element's beginning.
 _CODE_OR_NO_WORDS = re.compile(
-    r"`[^`\n]+`|(?:(?<=\n\n)|\A)(?:(?: {4}|\t)[^\n]*(?:\n|\Z))+"
+    r"`[^`\n]+`|(?:\A\n*|(?<=\n\n))(?:(?: {4}|\t)[^\n]*(?:\n|\Z))+"
     rf"|<(?P<name>{'|'.join(_NO_WORDS)})\b(?:\"[^\"]*\"|'[^']*'|[^'\"<>])*>",
     re.IGNORECASE,
 )

@@ -210,7 +210,8 @@ def _authors(entry: Item) -> tuple[str, ...]:
 
 def _moment(entry: Item) -> datetime | None:
     """When it was published, else last changed. feedparser takes 2026/03/15 for 1 November."""
-    return _written(scalar(entry.get("published"))) or _written(scalar(entry.get("updated")))
+    told = [scalar(entry[name]) for name in ("published", "updated") if name in entry]
+    return next(filter(None, map(_written, told)), None)
 
 
 @lru_cache(maxsize=1_000)
