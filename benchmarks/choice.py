@@ -100,7 +100,7 @@ def _area(odds: Sequence[float], answered: Sequence[bool]) -> float:
 
 
 def _read(case: Case, reader: TrainedReader, lexical: LexicalReader) -> tuple[bool, float]:
-    readings = read_evidence(case.analysis.question, case.evidence, reader)
+    readings = read_evidence(case.analysis, case.evidence, reader)
     chooser = Chooser(sentences=lexical, meaning=lexical, readings=readings)
     found = material_of(case.analysis, case.evidence)
     places = [

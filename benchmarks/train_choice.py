@@ -93,7 +93,7 @@ def _rows(kb: KnowledgeBase, name: str, one: Asked) -> Iterator[Row]:
     evidence = pack(kb, found.hits)
     if not evidence or kb.passage_reader is None:
         return
-    readings = read_evidence(analysis.question, evidence, kb.passage_reader)
+    readings = read_evidence(analysis, evidence, kb.passage_reader)
     material = material_of(analysis, evidence)
     # A passage's questions stay together.
     group = one.gold[0].document_id if name in ("xquad", "far") else one.id

@@ -207,8 +207,7 @@ class FeaturesSettings(Section):
     admit_uncertainty: bool = setting(
         True,
         "whether an answer that is not sure opens with “Based on limited information”; its "
-        "confidence, what is missing, and that no source gives the number or name that is asked "
-        "for are told in any case",
+        "confidence and what is missing are told in any case",
     )
     suggest_related: bool = setting(
         True, "whether related material and further questions are named"

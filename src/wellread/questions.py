@@ -159,6 +159,7 @@ class Analysis:
         respelt: which words were read in another spelling, in words.
         max_clusters: most stories that news is told from; None takes the setting.
         persona: whose views are asked for, as the material writes them, where they speak in it.
+        relaxed: those of its constraints within which nothing was found.
         liking: what the asker prefers; it shapes ranking, length and prompt.
     """
 
@@ -179,6 +180,7 @@ class Analysis:
     told: tuple[str, ...] = ()
     respelt: tuple[str, ...] = ()
     persona: tuple[str, ...] = ()
+    relaxed: tuple[Constraint, ...] = ()
     liking: Preferences = field(default_factory=Preferences)
 
     @property
@@ -199,13 +201,27 @@ class Analysis:
 
     @property
     def parsed(self) -> Text:
-        """The question as it is read."""
-        return parse(self.question)
+        """The question as its passages are read for."""
+        return parse(self.wanted)
 
     @property
     def wanted(self) -> str:
-        """The question without whom it asks about: nobody names themselves in what they say."""
-        return self.subject if self.voices and self.subject else self.question
+        """The question without the words of limits that held, which no passage has to say again.
+
+        Nobody names themselves in what they say, and minutes of a day seldom name it.
+        """
+        limited = self.voices or (self.constraints and not self.relaxed)
+        return self.subject if limited and self.subject else self.question
+
+    def wanted_of(self, document: DocumentFacts) -> str:
+        """``wanted`` for what was published in the asked time; what only names it has to say so."""
+        timed = [one.filters for one in self.constraints if one.kind == "time"]
+        when = document.published_at
+        then = all(
+            when is not None and (one.published_from or when) <= when <= (one.published_to or when)
+            for one in timed
+        )
+        return self.wanted if then else self.question
 
     @property
     def searched(self) -> str:

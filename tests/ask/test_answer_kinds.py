@@ -1,4 +1,4 @@
-"""Whether an answer gives the kind of thing that is asked for, and what is said otherwise."""
+"""Whether an answer gives the kind of thing that is asked for; otherwise it is not sure."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from wellread.answers import Question
+from wellread.answers import LIMITED, Question
 from wellread.ask.answer import answer, final
-from wellread.ask.understand.answer_kind import LACKING, enumerated, fits_of, holds, lacking
+from wellread.ask.understand.answer_kind import enumerated, fits_of, holds, lacking
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder
@@ -42,14 +42,16 @@ def test_numbers_in_names_are_no_amounts() -> None:
     assert fits_of("How many patients were there?")("COVID-19 patients came.") == -1
 
 
-def test_an_answer_of_another_kind_says_so_and_is_not_sure(tmp_path: Path) -> None:
+def test_an_answer_of_another_kind_is_not_sure_and_does_not_claim_that_none_is_given(
+    tmp_path: Path,
+) -> None:
     page = tmp_path / "mill.md"
     page.write_text("# Oat mill\n\nThe oat mill was built with stones, oat mill owners say.\n")
     low: dict[str, dict[str, object]] = {"qa": {"confidence_threshold": 0.2}}
     with open_kb(tmp_path / "home", overrides=low, embedder=ReadableEmbedder()) as kb:
         add(kb, [str(page)])
         said = asyncio.run(final(answer(kb, Question(text="When was the oat mill built?"))))
-    assert said.text.startswith(LACKING["date"])
+    assert said.text.startswith(LIMITED)
     assert said.confidence.score < 0.5
     for sentence in said.sentences:
         assert sentence.span.of(said.text).startswith("The oat mill")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+from html import escape
 
 import pytest
 
@@ -76,3 +77,45 @@ def test_other_bytes_are_refused_with_the_line(note: str) -> None:
     line = 3 + note.count("\n")
     with pytest.raises(SourceError, match=rf"not UTF-8 \(line {line}\): save it as UTF-8"):
         kinds.load(source_of("a.txt", data), LoaderLimits())
+
+
+_CODE = "<script>hide()</script><style>hide{}</style><template>hide</template>"
+_PAGE = f"<h1>Pump {_CODE}</h1><p>The pump is red. {_CODE}</p><pre>pump {_CODE}</pre>"
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("pump.html", f"<html><title>Pump</title><body>{_PAGE}</body></html>"),
+        ("pump.md", f"---\nexcerpt: Old {_CODE}\n---\n# Pump {_CODE}\n\nA pump {_CODE} is red.\n"),
+        ("open.md", "# Pump\n\n<div><script>\n\nhide()\n\n</script></div>\n\nThe pump is red.\n"),
+        (
+            "talk.md",
+            "".join(f"**{one}:** A pump {_CODE}!\n\n" for one in ["Ada Lunt", "Bo Hay"] * 3),
+        ),
+        ("pump.vtt", f"WEBVTT\n\n00:00.000 --> 00:02.000\n<v Ada>The pump {_CODE} is red.\n"),
+        (
+            "pump.rss",
+            f"<rss version='2.0'><channel><title>P</title><item><title>Pump {escape(_CODE)}</title>"
+            f"<description>{escape(_PAGE)}</description></item></channel></rss>",
+        ),
+        (
+            "pump.json",
+            '{"version": "https://jsonfeed.org/version/1.1", "items": [{"id": "1", "title": '
+            f'"Pump {_CODE}", "summary": "Pump {_CODE}", "content_html": "{_PAGE}"}}]}}',
+        ),
+    ],
+)
+def test_scripts_and_styles_are_no_text(name: str, data: str) -> None:
+    for found in kinds.load(source_of(name, data), LoaderLimits()):
+        told = f"{found.title}\n{found.summary}\n{found.text}"
+        assert "hide" not in told
+        assert "pump" in told.lower()
+
+
+def test_what_markdown_shows_as_code_stays() -> None:
+    lines = ["`<script>a()</script>`", "```\n<script>b()</script>\n```", "    <script>c()</script>"]
+    (found,) = kinds.load(source_of("how.md", "\n\n".join(lines)), LoaderLimits())
+    assert [sign for sign in "abc" if f"<script>{sign}()</script>" not in found.text] == []
+    (found,) = kinds.load(source_of("odd.md", "Nobody closes <script> here."), LoaderLimits())
+    assert "here" in found.text

@@ -91,3 +91,27 @@ def test_an_entry_that_takes_the_parser_s_own_lists_apart_is_named() -> None:
     feed = f'<rss version="2.0"><channel><title>Quay</title>{item}</channel></rss>'
     with pytest.raises(SourceError, match="entry 1 of the feed is damaged"):
         kinds.load(source_of("quay.rss", feed), LoaderLimits())
+
+
+@pytest.mark.parametrize(
+    ("written", "day"),
+    [
+        ("2025/02/11 09:30:00", "2025-02-11"),
+        ("2025.02.11", "2025-02-11"),
+        ("11.02.2025", "2025-02-11"),
+        ("Di, 11 Mär 2025 10:00:00 +0100", "2025-03-11"),
+        ("mardi 11 février 2025", "2025-02-11"),
+        ("February 11, 2025", "2025-02-11"),
+        ("Tue, 11 Feb 2025 23:30:00 -0200", "2025-02-12"),
+        ("02/11/2025", ""),  # February or November
+        ("spring 2025", ""),
+        ("2025-02", ""),
+    ],
+)
+def test_a_date_is_read_as_it_is_written_or_not_at_all(written: str, day: str) -> None:
+    item = f"<item><title>Tide</title><link>/tide</link><pubDate>{written}</pubDate></item>"
+    channel = f"<channel><title>Reef</title><link>https://reef.example/</link>{item}</channel>"
+    feed = source_of("reef.rss", f"<rss version='2.0'>{channel}</rss>")
+    (found,) = kinds.load(feed, LoaderLimits())
+    assert (f"{found.published_at:%Y-%m-%d}" if found.published_at else "") == day
+    assert found.url == "https://reef.example/tide"

@@ -56,6 +56,25 @@ def test_what_is_gone_goes_and_what_changed_is_read(kb: KnowledgeBase, folder: P
     )
 
 
+@pytest.mark.parametrize("left", ["", " \n\n"])
+def test_a_file_that_holds_nothing_any_more_has_no_document(
+    kb: KnowledgeBase, folder: Path, left: str
+) -> None:
+    (folder / "log.dat").write_text('{"title": "Log", "text": "The log stands by the water."}\n')
+    for name in ("plan.md", "torn.md"):
+        (folder / name).write_text("# Plan\n\nThe plan hangs by the door.\n")
+    add(kb, [str(folder)])
+    (folder / "log.dat").write_text("")  # nothing says any more of what kind it was
+    (folder / "plan.md").write_text(left)
+    (folder / "torn.md").write_text("---\ntitle: [\n---\nIt is torn.\n")  # its last text stays
+    told = statuses(sync(kb, [str(folder)]))
+    assert (told["log.dat"], told["plan.md"], told["torn.md"]) == ("removed", "removed", "failed")
+    assert held(kb) == ["ferry.txt", "mill.txt", "quay.txt", "torn.md"]
+    assert verify(kb).problems == ()
+    (folder / "plan.md").write_text("# Plan\n\nThe plan is back.\n")
+    assert statuses(sync(kb, [str(folder)]))["plan.md"] == "added"
+
+
 def test_add_removes_nothing(kb: KnowledgeBase, folder: Path) -> None:
     add(kb, [str(folder)])
     (folder / "mill.txt").unlink()

@@ -46,18 +46,16 @@ from wellread.ask.deliver.reply import (
     notes_of,
 )
 from wellread.ask.deliver.tell import tell
-from wellread.ask.plan import find
+from wellread.ask.plan import find, read_as
 from wellread.ask.retrieve.past_questions import corrections, verified_similar
 from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.retrieve.search import check_index
-from wellread.ask.understand.analyse import analyse
-from wellread.ask.understand.followups.conversation import Opened, respelt
+from wellread.ask.understand.followups.conversation import Opened
 from wellread.ask.understand.followups.conversation import begun as in_conversation
 from wellread.ask.understand.followups.rewrite import standalone
 from wellread.ask.understand.followups.turns import Turn
 from wellread.ask.understand.question_parts import goes_on, questions_in
-from wellread.ask.understand.question_type import guesser
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ask.verify.answered_before import Before, answered_before
 from wellread.ask.verify.confidence import (
@@ -151,6 +149,7 @@ async def _reply_to(
     known_already = Found(strategy=CORRECTION) if before else Found()
     searched = unsearched is None and before is None
     found = await in_thread(find, kb, analysis) if searched else known_already
+    analysis = replace(analysis, relaxed=found.relaxed)
     yield clock.lap("retrieval", len(found.hits))
     if explain is not None:
         explain(analysis, found)
@@ -209,9 +208,8 @@ def _part_of(turn: Opened, text: str, before: Sequence[Part], known: Vocabulary)
 
 
 def _understand(kb: KnowledgeBase, turn: Opened, known: Vocabulary) -> Analysis:
-    read, changed = respelt(kb, turn.question, known)
-    analysis = analyse(read, known, date.today(), guesser(kb.embedder))
-    return turn.read_as(analysis, changed)
+    analysis = read_as(kb, turn.question, known)
+    return turn.read_as(analysis, analysis.respelt)
 
 
 def _writers(kb: KnowledgeBase, asked: Question, analysis: Analysis) -> Writers:

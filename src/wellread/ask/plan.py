@@ -32,7 +32,8 @@ from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.answer_kind import asks_amount
 from wellread.ask.understand.followups.conversation import respelt
 from wellread.ask.understand.question_type import guesser
-from wellread.ask.understand.vocabulary import vocabulary_of
+from wellread.ask.understand.time_windows import days_in, of_days
+from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, QuestionType
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
@@ -44,6 +45,7 @@ Reader = Callable[[KnowledgeBase, Analysis], Iterator[CatalogueQuery]]
 
 DOCUMENTS: Literal["documents"] = "documents"
 OTHER_KINDS = 0.75  # that documents of other kinds are what is asked for
+MOST_DAYS = 3  # of a question that are looked up
 SUBJECT_PASSAGES = 2  # of each document that a question about the graph names
 _TEXTS_TOO = (
     "no relation of the knowledge graph is called as the question says; texts were searched, "
@@ -222,9 +224,26 @@ def reading(kb: KnowledgeBase, question: Question) -> Analysis:
         RequestError: it is empty or too long.
         FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
-    known = vocabulary_of(kb, question.filters.collections)
+    return read_as(kb, question, vocabulary_of(kb, question.filters.collections))
+
+
+def read_as(kb: KnowledgeBase, question: Question, known: Vocabulary) -> Analysis:
+    """``reading`` with the words of where it is asked.
+
+    A day that it names is a limit where a document of that day is there.
+
+    Raises:
+        RequestError, FingerprintError, StoreError, ModelError: as ``reading``.
+    """
     read, changed = respelt(kb, question, known)
-    return replace(analyse(read, known, date.today(), guesser(kb.embedder)), respelt=changed)
+    today, asked = date.today(), Filters(collections=question.filters.collections)
+    days = [
+        day
+        for day in days_in(read.text, known, today)[:MOST_DAYS]
+        if kb.catalogue.censuses.totals([asked, of_days(day, day)]).documents
+    ]
+    analysis = analyse(read, known, today, guesser(kb.embedder), days=days)
+    return replace(analysis, respelt=changed)
 
 
 def find(kb: KnowledgeBase, analysis: Analysis) -> Found:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import date
 from typing import Any
 
 from anyio import to_thread
 
 from wellread.answers import Question
+from wellread.ask.plan import read_as
 from wellread.ask.retrieve.relax import both
-from wellread.ask.understand.analyse import analyse
-from wellread.ask.understand.followups.conversation import Opened, opened, respelt
-from wellread.ask.understand.question_type import guesser
+from wellread.ask.understand.followups.conversation import Opened, opened
 from wellread.ask.understand.reader_wishes import preferences_for
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.errors import RequestError
@@ -91,10 +89,9 @@ def understood(kb: KnowledgeBase, turn: Opened) -> Analysis:
         ModelError, StoreError: a part of the home cannot be used.
     """
     known = vocabulary_of(kb, turn.question.filters.collections)
-    read, changed = respelt(kb, turn.question, known)
-    analysis = analyse(read, known, date.today(), guesser(kb.embedder))
+    analysis = read_as(kb, turn.question, known)
     turn = replace(turn, liking=preferences_for(kb, turn.question.owner))
-    return replace(turn.read_as(analysis, changed), mode="deep")
+    return replace(turn.read_as(analysis, analysis.respelt), mode="deep")
 
 
 def plan_of(kb: KnowledgeBase, analysis: Analysis, request: ResearchRequest) -> Planned:

@@ -244,6 +244,7 @@ _SOURCES: tuple[tuple[str, str, Reader], ...] = (
     ("week_day_month", rf"\bweek\s+(?:of|from|beginning|starting)\s+(?:the\s+)?(?P<day>\d{{1,2}}){_TH}\s+(?:of\s+)?(?P<month>{_MONTH})(?:,?\s+{_YR})?", _week_of),
     ("week_month_day", rf"\bweek\s+(?:of|from|beginning|starting)\s+(?P<month>{_MONTH})\s+(?P<day>\d{{1,2}}){_TH}(?![\w%])(?:,?\s+{_YR})?", _week_of),
     ("iso_day", r"(?<!\d)(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)(?!\d)", _day),
+    ("dotted_day", r"(?<![\d.])(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})(?!\d)", _day),
     ("iso_month", rf"(?<![\w-])(?P<year>{_ANY_YEAR})-(?P<month>\d\d)(?![\w-])", lambda p, _: _months(int(p["year"]), int(p["month"]), 1, "month") if 1 <= int(p["month"]) <= 12 else None),
     ("quarter_late", rf"(?P<year>{_ANY_YEAR})[\s-]?q(?P<number>[1-4])\b", _quarter),
     ("half_late", rf"(?P<year>{_ANY_YEAR})[\s-]?h(?P<number>[12])\b", lambda p, _: _months(int(p["year"]), 6 * (int(p["number"]) if "number" in p else min(_ORDINALS[p["ordinal"]], 2)) - 5, 6, "quarter")),

@@ -1,7 +1,8 @@
 """Sentence borders, with exact character spans.
 
 A line break is always a border (loaders join the lines of a paragraph), inside a line the
-blingfire sentence breaker decides; it knows abbreviations, initials and decimal points.
+blingfire sentence breaker decides; it knows abbreviations, initials and decimal points of English,
+and of German what is hidden from it here.
 """
 
 from __future__ import annotations
@@ -17,9 +18,20 @@ from wellread.types import Span
 _UNSPEAKABLE = dict.fromkeys([0, *range(0xD800, 0xE000)], " ")
 _LINE = re.compile(r"[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
 _LEAD = re.compile(r"\s*(?:[-*•‣▪]\s+|\d{1,3}[.)]\s+(?=\S))?")
-# What the breaker takes for a sentence's end after a full stop of the sentence before.
-_NEVER_LAST = re.compile(
-    r"(?:^|[\s(\[])(?:Dr|Mr|Mrs|Ms|Prof|Rev|Gen|Col|Capt|Lt|Sgt|Hon|Figs?|Eqs?|Sec|cf|vs|e\.g|i\.e)\.$"
+# Full stops that the breaker would take for a sentence's end: of abbreviations, and of ordinals,
+# which German writes as "am 3. März" and "der 2. Vorsitzende" ("I am 12." is no such).
+_SHORT = (
+    "Dr Mr Mrs Ms Prof Rev Gen Col Capt Lt Sgt Hon Fig Figs Eq Eqs Sec cf vs e.g i.e "
+    "Abs Bd Mio Mrd Nr Str Tsd bzgl bzw ca evtl geb ggf inkl"
+).split()
+_BEFORE_ORDINAL = "der die das dem den des am im zum zur vom beim seit ab bis".split()
+_GERMAN_MONTHS = (  # babel takes 20 ms to tell them
+    "Januar Februar März April Mai Juni Juli August September Oktober November Dezember"
+).split()
+_NO_END = re.compile(
+    rf"(?<![\w.])(?:{'|'.join(map(re.escape, _SHORT))})\."
+    rf"|(?<!\bI )\b(?i:{'|'.join(_BEFORE_ORDINAL)})\s\d{{1,3}}\.(?=\s\w)"
+    rf"|\b\d{{1,2}}\.(?=\s(?:{'|'.join(_GERMAN_MONTHS)})\b)"
 )
 LONGEST_LINE = 20_000
 QUOTED = 400  # characters of a document's beginning that a quotation is taken from
@@ -53,6 +65,7 @@ def _windows(text: str, start: int, end: int) -> list[tuple[int, int]]:
 
 def _break(text: str, start: int, end: int) -> list[Span]:
     piece = text[start:end].translate(_UNSPEAKABLE)
+    piece = _NO_END.sub(lambda found: f"{found.group()[:-1]},", piece)
     if not piece.strip():
         return []
     _, offsets = blingfire.text_to_sentences_and_offsets(piece)
@@ -62,8 +75,6 @@ def _break(text: str, start: int, end: int) -> list[Span]:
     borders = [start + begin for begin, _ in offsets[1:]] + [end]
     for border in borders:
         if not place < border <= end:
-            continue
-        if border < end and _NEVER_LAST.search(text[max(place, border - 12) : border].rstrip()):
             continue
         span = _trim(text, place, border)
         if span:

@@ -27,7 +27,6 @@ from wellread.ask.deliver.false_presuppositions import premises
 from wellread.ask.deliver.told_days import told_day
 from wellread.ask.retrieve.learned.flagged_sentences import flagged_sentences
 from wellread.ask.retrieve.retrieval import Found
-from wellread.ask.understand.answer_kind import LACKING, lacking
 from wellread.ask.understand.question_parts import parts_of
 from wellread.ask.write.drafting import Written
 from wellread.kb import KnowledgeBase
@@ -154,9 +153,7 @@ def deliver(
     text, sentences, citations = cited.text, tuple(cited.sentences), tuple(cited.citations)
     gaps = written.data_gaps
     if sure.band == "low":
-        kind = lacking(analysis.question, [claim.text for claim in written.claims])
-        admits = cited.kb.settings.features.admit_uncertainty
-        opening = LACKING.get(kind, LIMITED if admits else "")
+        opening = LIMITED if cited.kb.settings.features.admit_uncertainty else ""
         if text.startswith(("- ", "**")):
             opening = f"{opening.rstrip()}\n\n" if opening else ""
         sentences = tuple(

@@ -73,7 +73,8 @@ def _day(day: datetime) -> str:
     name = _name(day.month)
     number = rf"{day.day}(?:st|nd|rd|th)?"
     worded = rf"(?:{number}\s+(?:of\s+)?{name}|{name}\s+{number}),?\s+{day.year}"
-    return rf"\b(?:{worded}|{day.year}-{day.month:02}-{day.day:02})\b"
+    dotted = rf"0?{day.day}\.0?{day.month}\.{day.year}"
+    return rf"\b(?:{worded}|{day.year}-{day.month:02}-{day.day:02}|{dotted})\b"
 
 
 def _name(month: int) -> str:

@@ -6,7 +6,7 @@ over the same vocabulary on the same day is always understood the same way.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -17,7 +17,7 @@ from wellread.ask.understand.mentions import Mention, entities_of, people_in, pe
 from wellread.ask.understand.question_parts import Limit, asked_part, sides_of, without
 from wellread.ask.understand.question_type import PLAIN, Clues, Guess, of_base, type_of
 from wellread.ask.understand.source_limits import sources_of, taxonomy_of
-from wellread.ask.understand.time_windows import windows_of
+from wellread.ask.understand.time_windows import Times, windows_of
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.errors import RequestError
 from wellread.questions import Analysis, NamedEntity, QuestionType
@@ -35,13 +35,19 @@ _DEEP_TYPES: dict[QuestionType, str] = {
 
 
 def analyse(
-    question: Question, vocabulary: Vocabulary, today: date, guess: Guess | None = None
+    question: Question,
+    vocabulary: Vocabulary,
+    today: date,
+    guess: Guess | None = None,
+    *,
+    days: Collection[date] = (),
 ) -> Analysis:
     """What ``question`` asks for.
 
     Args:
         vocabulary: of the collections that the question is scoped to.
         today: what "last week" is counted from.
+        days: those that the question names on which something was published.
         guess: tells the type where no sure pattern does; without it, such a question is factual.
 
     Raises:
@@ -56,7 +62,7 @@ def analyse(
             f"the question has {len(text):,} characters, the limit is {LONGEST_QUESTION:,}",
             hint="shorten it, or add the long text as a document",
         )
-    named = named_in(text, vocabulary, today)
+    named = named_in(text, vocabulary, today, days)
     asking, entities = asked_part(text), named.entities
     limits = _inside(named.limits, asking)
     constraints = tuple(one.constraint for one in limits)
@@ -117,12 +123,15 @@ class NamedIn:
     limits: list[Limit]
 
 
-def named_in(text: str, vocabulary: Vocabulary, today: date) -> NamedIn:
+def named_in(
+    text: str, vocabulary: Vocabulary, today: date, days: Collection[date] = ()
+) -> NamedIn:
     """What ``text`` names and is limited to."""
     people = people_in(text, vocabulary)
     entities = entities_of(text, vocabulary, [one.span for one in people])
     sources = list(sources_of(text, vocabulary))
-    windows = windows_of(text, entities, vocabulary, today, of_sources=bool(sources))
+    times = Times(today=today, days=days, of_sources=bool(sources))
+    windows = windows_of(text, entities, vocabulary, times)
     documents = (
         *numbered_of(text, vocabulary),
         *published_of(text, vocabulary, [one.span for one in people]),

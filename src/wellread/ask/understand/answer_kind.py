@@ -42,14 +42,6 @@ from wellread.types import DocumentFacts, Kind
 Expected = Literal["person", "date", "number", "place", "reason", "way", "definition", "other"]
 Fits = Callable[[str], int]
 
-LACKING: dict[Expected | None, str] = {
-    "person": "Nobody is named; what is said about it: ",
-    "date": "No date is given; what is said about it: ",
-    "number": "No number is given; what is said about it: ",
-    "place": "No place is named; what is said about it: ",
-}
-"""With what an answer begins that does not give the kind of thing that is asked for."""
-
 WRITTEN: tuple[Kind, ...] = ("article", "page", "paper", "entity")  # nobody speaks in these
 SURE: tuple[Expected, ...] = ("person", "date", "number", "place")
 LEAST = 0.6  # of the question's words that a guide's title holds

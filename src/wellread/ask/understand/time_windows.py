@@ -2,16 +2,16 @@
 
 A date in a question often says when something happened, not when the sources about it appeared,
 and a wrong window hides the answer. So a window is only read where the words ask for one: a
-period after "in", "since", "before"; single days beside words for publishing; none in questions
-for an amount, unless sources are what is counted; none inside a name ("the August storm"). And
-where nothing says that sources are meant, none before or after all that the material was
-published: "in 1937" is then a matter of history.
+period after "in", "since", "before"; single days on which something was published, or beside words
+for publishing; in questions for an amount only a named day or month, unless sources are what is
+counted; none inside a name ("the August storm"). And where nothing says that sources are meant,
+none before or after all that the material was published: "in 1937" is then a matter of history.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
@@ -39,6 +39,7 @@ _DATED = re.compile(
     re.IGNORECASE,
 )
 _RELATIVE = frozenset({"past", "past_one", "calendar", "named", "yesterday"})
+_EXACT = frozenset({"iso_day", "dotted_day", "day_month", "month_day", "month_year", "iso_month"})
 _OPEN = frozenset({"since", "after", "before", "prior to", "ahead of", "until", "till", "up to"})
 _WITHIN = frozenset({"in", "during", "throughout", "within", "over", "across", "at"})
 _UNMISTAKABLE = frozenset({"quarter_late", "half_late", "years", "iso_month"})
@@ -53,47 +54,63 @@ class _Window:
     first: date | None
     last: date | None
     sure: bool = False
+    exact: bool = False  # a day or a month that is named with its year
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Times:
+    """What the times of a question are read with.
+
+    Attributes:
+        days: those that it names on which something was published.
+        of_sources: the question is about sources of some kind.
+    """
+
+    today: date
+    days: Collection[date] = ()
+    of_sources: bool = False
 
 
 def windows_of(
-    text: str,
-    entities: Sequence[NamedEntity],
-    vocabulary: Vocabulary,
-    today: date,
-    *,
-    of_sources: bool,
+    text: str, entities: Sequence[NamedEntity], vocabulary: Vocabulary, times: Times
 ) -> Iterator[Limit]:
-    """The time window of the question; none when there are two (they are compared).
-
-    Args:
-        of_sources: the question is about sources of some kind.
-    """
+    """The time window of the question; none when there are two (they are compared)."""
     noun = source_noun(vocabulary)
-    found: list[_Window] = []
-    if not AMOUNT.search(text) or noun.search(text) or TOLD.search(text):
-        asking = asked_part(text)
-        found = [
-            window
-            for window in _windows(text, noun, _times(text, vocabulary, today), of_sources)
-            if not any(window.span.overlaps(entity.span) for entity in entities)
-            and any(window.span.overlaps(sentence) for sentence in asking)
-        ]
+    amount = AMOUNT.search(text) and not (noun.search(text) or TOLD.search(text))
+    asking = asked_part(text)
+    found = [
+        window
+        for window in _windows(text, noun, _times(text, vocabulary, times.today), times)
+        if (window.exact or not amount)
+        and not any(window.span.overlaps(entity.span) for entity in entities)
+        and any(window.span.overlaps(sentence) for sentence in asking)
+    ]
     found += _since_something(text, entities, vocabulary)
     if len(found) != 1:
         return
     (one,) = found
-    if not (one.sure or of_sources or _divides(one, vocabulary.published)):
+    if not (one.sure or times.of_sources or _divides(one, vocabulary.published)):
         return
     days = [day.isoformat() for day in (one.first, one.last) if day]
     if len(days) == 2:
         said = " to ".join(dict.fromkeys(days))
     else:
         said = f"{'from' if one.first else 'until'} {days[0]}"
-    filters = Filters(
-        published_from=datetime.combine(one.first, time.min, UTC) if one.first else None,
-        published_to=datetime.combine(one.last, time.max, UTC) if one.last else None,
+    yield limit("time", one.span, said, of_days(one.first, one.last), one.cut)
+
+
+def of_days(first: date | None, last: date | None) -> Filters:
+    """The filters that what was published from ``first`` to ``last`` meets."""
+    return Filters(
+        published_from=datetime.combine(first, time.min, UTC) if first else None,
+        published_to=datetime.combine(last, time.max, UTC) if last else None,
     )
-    yield limit("time", one.span, said, filters, one.cut)
+
+
+def days_in(text: str, vocabulary: Vocabulary, today: date) -> list[date]:
+    """The single days that ``text`` names."""
+    times = _times(text, vocabulary, today)
+    return [one.period.first for one in times if one.period.grain == "day"]
 
 
 def _times(text: str, vocabulary: Vocabulary, today: date) -> list[Expression]:
@@ -107,13 +124,13 @@ def _times(text: str, vocabulary: Vocabulary, today: date) -> list[Expression]:
 
 
 def _windows(
-    text: str, noun: re.Pattern[str], expressions: list[Expression], of_sources: bool
+    text: str, noun: re.Pattern[str], expressions: list[Expression], times: Times
 ) -> Iterator[_Window]:
     while expressions:
         one, *expressions = expressions
         window = _range(text, one, expressions[0]) if expressions else None
         expressions = expressions[1:] if window else expressions
-        window = window or _single(text, one, noun, of_sources=of_sources)
+        window = window or _single(text, one, noun, times)
         if window is not None:
             yield window
 
@@ -144,9 +161,7 @@ def _beside(first: Period, last: Period) -> Period:
     return same if same.first <= last.last else month_of(last.last.year - 1, first.month)
 
 
-def _single(
-    text: str, one: Expression, noun: re.Pattern[str], *, of_sources: bool
-) -> _Window | None:
+def _single(text: str, one: Expression, noun: re.Pattern[str], times: Times) -> _Window | None:
     lead = BEFORE_TIME.search(text, max(0, one.start - LOOK_BACK), one.start)
     word = " ".join((lead["word"] or "").lower().split()) if lead else ""
     after = text[one.end :]
@@ -159,8 +174,10 @@ def _single(
         return _open(text, one, word, start)
     if word == "from" and _ONWARDS.match(after):
         return _open(text, one, "since", start)
-    dated = sourced or (of_sources and word == "from")  # "is there any news on ... from May 2023"
-    if not (dated or _asks_for(text, one, word, noun)):
+    dated = sourced or (
+        times.of_sources and word == "from"
+    )  # "is there any news on ... from May 2023"
+    if not (dated or _asks_for(text, one, word, noun, times)):
         return None
     return _Window(
         span=Span(start=one.start, end=one.end),
@@ -168,13 +185,16 @@ def _single(
         first=one.period.first,
         last=one.period.last,
         sure=sourced or one.form in _RELATIVE or word == "from",
+        exact=one.form in _EXACT and not lacks_year(text, one),
     )
 
 
-def _asks_for(text: str, one: Expression, word: str, noun: re.Pattern[str]) -> bool:
+def _asks_for(text: str, one: Expression, word: str, noun: re.Pattern[str], times: Times) -> bool:
     """Whether ``word`` before a period makes it a window."""
     before = text[max(0, one.start - LOOK_BACK) : one.start]
     single = one.period.grain == "day"
+    if single and word in ("on", "of", "from") and one.period.first in times.days:
+        return True
     if one.form in _RELATIVE or one.form == "days":
         several = {"of", "for"} if one.form in _RELATIVE else set()
         return word in _WITHIN | {"", "from"} | several

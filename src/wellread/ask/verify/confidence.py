@@ -51,7 +51,9 @@ class Cap:
 LIMIT_LEFT_OUT = Cap(most=RELAXED, why="a limit of the question had to be left out")
 DISPUTED = Cap(most=RELAXED, why="the sources differ")
 NAMELESS = Cap(most=0.45, why="no passage has the name that is asked about")
-KINDLESS = Cap(most=0.45, why="no sentence gives the kind of thing that is asked for", share=0.6)
+KINDLESS = Cap(
+    most=0.45, why="no sentence surely gives the kind of thing that is asked for", share=0.6
+)
 OTHER_YEAR = Cap(most=0.45, why="its sources tell of another year", share=0.7)
 UNNAMED = Cap(most=0.45, why="its sources do not name all that is asked about", share=0.7)
 

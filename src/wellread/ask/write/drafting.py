@@ -91,7 +91,7 @@ def begun(
     if kb.passage_reader is None or found.clusters or not for_reader(analysis):
         return found, Drafting()
     try:
-        readings = read_evidence(analysis.question, evidence, kb.passage_reader)
+        readings = read_evidence(analysis, evidence, kb.passage_reader)
     except ModelError as error:
         failed = f"the reader failed, sentences are chosen by words: {error}"
         return replace(found, failures=(*found.failures, failed)), Drafting(reader_failed=True)

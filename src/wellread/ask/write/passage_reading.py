@@ -18,7 +18,7 @@ from wellread.ask.retrieve.further_passages import Stretch, promising, stretches
 from wellread.ask.retrieve.reported_speech import sentences_of
 from wellread.ask.understand.answer_kind import gives_of
 from wellread.ask.understand.question_parts import parts_of
-from wellread.models.reader import PassageReader, Ranking
+from wellread.models.reader import PassageReader, Ranking, Reading
 from wellread.questions import Analysis
 from wellread.text.parsed import parse
 
@@ -115,24 +115,27 @@ def for_reader(analysis: Analysis) -> bool:
 
 
 def read_evidence(
-    question: str, evidence: Sequence[Evidence], reader: PassageReader
+    analysis: Analysis, evidence: Sequence[Evidence], reader: PassageReader
 ) -> PassageReadings:
-    """Read the most promising runs of ``evidence`` for ``question``.
+    """Read the most promising runs of ``evidence`` for the question.
 
     Raises:
         ModelError: the reader cannot be run.
     """
-    asked, gives = parse(question).stem_set, gives_of(question)
+    asked, gives = analysis.parsed.stem_set, gives_of(analysis.wanted)
     best = max((piece.hit.score for piece in evidence), default=0.0) or 1.0
     found = [
         run for at, piece in enumerate(evidence) for run in _runs(at, piece, asked, best, gives)
     ]
     runs = [found[at] for at in promising(asked, [run.looks for run in found])]
     titles = [_above(run, evidence[run.piece], asked) for run in runs]
-    texts = [[*title, *run.sentences] for title, run in zip(titles, runs, strict=True)]
-    read = list(reader.read(question, texts[:FIRST_READ]))
+    texts = [
+        (analysis.wanted_of(evidence[run.piece].hit.document), [*title, *run.sentences])
+        for title, run in zip(titles, runs, strict=True)
+    ]
+    read = _read(reader, texts[:FIRST_READ])
     if all(reading.answers < SURE_ODDS for reading in read):
-        read += reader.read(question, texts[FIRST_READ:])
+        read += _read(reader, texts[FIRST_READ:])
     runs, titles = runs[: len(read)], titles[: len(read)]
     sentences = {
         (run.piece, run.first + at): SentenceReading(
@@ -143,6 +146,16 @@ def read_evidence(
     }
     likeliest = max((reading.answers for reading in read), default=-np.inf)
     return PassageReadings(sentences=sentences, best=float(likeliest))
+
+
+def _read(reader: PassageReader, texts: Sequence[tuple[str, Sequence[str]]]) -> list[Reading]:
+    """What the reader says of each text to the question beside it."""
+    found: dict[int, Reading] = {}
+    for question in dict.fromkeys(question for question, _ in texts):
+        places = [at for at, one in enumerate(texts) if one[0] == question]
+        read = reader.read(question, [texts[at][1] for at in places])
+        found |= zip(places, read, strict=True)
+    return [found[at] for at in range(len(texts))]
 
 
 def _above(run: _Run, piece: Evidence, asked: frozenset[str]) -> list[str]:

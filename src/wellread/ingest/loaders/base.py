@@ -24,6 +24,11 @@ from wellread.types import (
 ENTRIES = "entries"  # stands for the loader of data files whose entries are documents by a rule
 ENTRIES_VERSION = "1"
 
+
+class EmptyError(SourceError):
+    """A source was read, and there is no text in it."""
+
+
 Built = tuple[str, tuple[Mark, ...]]  # a whole text and all marks on it
 
 
@@ -48,16 +53,16 @@ class Source:
         """Refuse a document without any character that is not white space.
 
         Raises:
-            SourceError: there is no text.
+            EmptyError: there is no text.
         """
         if not text.strip():
-            raise SourceError(self.uri, "no text")
+            raise EmptyError(self.uri, "no text")
 
     def document(self, built: Built, **fields: Any) -> Document:
         """A document that was read from it; ``fields``: the other fields of a ``Document``.
 
         Raises:
-            SourceError: it has no text.
+            EmptyError: it has no text.
         """
         text, marks = built
         self.require(text)

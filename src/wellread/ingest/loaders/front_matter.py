@@ -38,7 +38,10 @@ _NAMED_DATE = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
 YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _OPENING = re.compile(r"---[ \t]*\n")
 _CLOSING = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
-_WRITTEN_DATES = ("%B %d, %Y", "%b %d, %Y", "%d %B %Y", "%d %b %Y", "%Y/%m/%d", "%Y/%m/%d %H:%M:%S")
+_WRITTEN_DATES = (
+    *("%B %d, %Y", "%b %d, %Y", "%d %B %Y", "%d %b %Y", "%d.%m.%Y", "%Y.%m.%d"),
+    *("%Y/%m/%d", "%Y/%m/%d %H:%M:%S"),
+)
 
 ENTITY_SIGNS = ("relations", "sectors", "scales", "aliases", "type")
 # Fields with a meaning of their own; every other list is a dimension of the taxonomy.

@@ -25,6 +25,7 @@ from wellread.ingest.loaders import plain
 from wellread.ingest.loaders.base import (
     ENTRIES,
     ENTRIES_VERSION,
+    EmptyError,
     Loader,
     LoaderLimits,
     Source,
@@ -95,19 +96,19 @@ LOADERS = {
     for entry in (
         _entry("markdown", "3", "text.markdown_pages"),
         _entry("markdown-transcript", "3", "text.markdown_transcripts"),
-        _entry("html", "3", "html.html"),
+        _entry("html", "4", "html.html"),
         _entry("text", "3", "plain"),
         _entry("pdf", "3", "pdf.pdf"),
         _entry("captions", "2", "text.transcripts"),
         _entry("speech", "2", "text.speech"),
-        _entry("feed", "3", "text.feeds"),
+        _entry("feed", "4", "text.feeds"),
         _entry("records", "3", "text.records"),
         _entry("rst", "2", "text.restructured"),
         _entry("docx", "2", "office.office_docx"),
         _entry("pptx", "2", "office.office_pptx"),
         _entry("xlsx", "2", "office.office_xlsx"),
         _entry("odt", "1", "office.office_odt"),
-        _entry("epub", "1", "html.epub"),
+        _entry("epub", "2", "html.epub"),
         _entry("office-binary", "1", "office.archives"),
     )
 }
@@ -168,6 +169,8 @@ def load(source: Source, limits: LoaderLimits, rules: SourceRules | None = None)
     """
     name = loader_name(source, rules)
     entry = loaders().get(name)
+    if not source.data:
+        raise EmptyError(source.uri, "no text")
     if entry is None and name != ENTRIES:
         raise SourceError(source.uri, "unknown kind of file")
     if name in _HEADED and READERS in source.data.replace(b"\0", b"").lower().decode("latin-1"):
@@ -187,7 +190,7 @@ def load(source: Source, limits: LoaderLimits, rules: SourceRules | None = None)
         reason = " ".join(f"cannot be parsed: {type(error).__name__}: {error}".split())
         raise SourceError(source.uri, reason[:REASON_CHARACTERS]) from error
     if any(not document.text.strip() for document in documents):
-        raise SourceError(source.uri, "no text")
+        raise EmptyError(source.uri, "no text")
     return [_titled(document, source) for document in documents]
 
 

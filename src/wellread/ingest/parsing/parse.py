@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from wellread.codec import storable, to_plain
 from wellread.errors import SourceError
 from wellread.identity import document_id, passage_id, tagged_hash
-from wellread.ingest.loaders.base import LoaderLimits, Source
+from wellread.ingest.loaders.base import EmptyError, LoaderLimits, Source
 from wellread.ingest.parsing import kinds
 from wellread.ingest.parsing.document_addresses import safe_addresses
 from wellread.ingest.parsing.passages import split
@@ -107,6 +107,7 @@ class Parsed:
         size, mtime_ns: of the bytes that were read (0 when they came with the request).
         memory: bytes that the worker took at its largest so far.
         ahead: what other files need of the source, where that was asked for.
+        empty: it was not parsed because there is no text in it.
     """
 
     status: ParseStatus
@@ -119,6 +120,7 @@ class Parsed:
     seconds: float = 0.0
     memory: int = 0
     ahead: Mapping[str, Any] = field(default_factory=dict)
+    empty: bool = False
 
 
 def parse(
@@ -136,7 +138,8 @@ def parse(
             return _ahead(request)
         return _parse(request, data, confine)
     except SourceError as error:
-        return Parsed(status="failed", reason=storable(error.reason))
+        empty = isinstance(error, EmptyError)
+        return Parsed(status="failed", reason=storable(error.reason), empty=empty)
     except MemoryError:
         return Parsed(status="failed", reason=TOO_MUCH)
     except RecursionError:
@@ -167,6 +170,7 @@ def _parse(
             loader=no_loader(rules),
             size=size,
             mtime_ns=mtime_ns,
+            empty=not data,
         )
     identity = kinds.identity_of(name, rules)
     same = (request.known_digest, request.known_loader) == (digest, identity)

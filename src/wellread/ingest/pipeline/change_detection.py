@@ -180,7 +180,8 @@ class ChangeDetector:
             sources = [whole, *outcome.entries]
         else:
             status = parsed.status
-            if held and parsed.reason == LEFT_OUT:  # by new settings: its documents go
+            emptied = parsed.empty and not is_web(item.uri)  # a server may give nothing for a while
+            if held and (emptied or parsed.reason == LEFT_OUT):  # its documents go
                 record = self._record(item, outcome, status)
                 sources = [ReadSource(record=record, documents=())]
                 status = "removed"

@@ -25,7 +25,6 @@ from rapidfuzz.distance import OSA
 
 from wellread.answer_text import plain_text
 from wellread.answers import LIMITED, NOBODY, Answer, Question, Usage
-from wellread.ask.understand.answer_kind import LACKING
 from wellread.ask.understand.followups.rewrite import standalone
 from wellread.ask.understand.followups.rewrite_by_model import SECONDS, by_model, leans
 from wellread.ask.understand.followups.turns import Turn, context_of
@@ -209,7 +208,7 @@ def turn_of(answer: Answer) -> Turn:
         return Turn(question=question, items=_there(one.title for one in answer.related))
     return Turn(
         question=question,
-        answer=_whole(_without_opening(plain_text(answer))),
+        answer=_whole(plain_text(answer).removeprefix(LIMITED)),
         names=_there(one.title for one in answer.citations if one.kind in NAMING),
         items=_items(answer),
     )
@@ -331,9 +330,3 @@ def _best(word: str, held: Counter[str], allowed: int) -> str:
         and 0 < (distance := OSA.distance(word, other, score_cutoff=allowed)) <= allowed
     ]
     return min(near)[2] if near else ""
-
-
-def _without_opening(text: str) -> str:
-    """An answer without our words of how sure it is."""
-    openings = (LIMITED.rstrip(), *map(str.rstrip, LACKING.values()))
-    return text.removeprefix(next(filter(text.startswith, openings), "")).lstrip()

@@ -9,6 +9,7 @@ from datetime import date
 from wellread.ask.understand.analyse import named_in
 from wellread.ask.understand.mentions import people_of
 from wellread.ask.understand.question_parts import Limit, without
+from wellread.ask.understand.time_windows import days_in
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.text.english_followups import ALL_TIMES, EVERYWHERE, TIME_LED
 from wellread.text.parsed import parse
@@ -105,7 +106,7 @@ def name_spans(text: str) -> list[Span]:
 
 def limits_of(text: str, vocabulary: Vocabulary, today: date) -> list[Limit]:
     """All limits that the words of ``text`` set."""
-    named = named_in(text, vocabulary, today)
+    named = named_in(text, vocabulary, today, days_in(text, vocabulary, today))
     return [*named.limits, *people_of(text, named.people)]
 
 

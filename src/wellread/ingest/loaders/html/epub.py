@@ -17,7 +17,7 @@ from lxml import etree
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import moment
-from wellread.ingest.loaders.html.html import page_blocks
+from wellread.ingest.loaders.html.html import page_blocks, plain_words
 from wellread.ingest.loaders.html.html_decoding import decode
 from wellread.ingest.loaders.office.archives import name_of, open_archive, parse
 from wellread.ingest.loaders.office.office import child_of, elements, value_of
@@ -50,7 +50,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
         language=first.get("language", "").lower(),
         authors=tuple(dict.fromkeys(facts.get("creator", ()))),
         published_at=moment(first.get("date")),
-        summary=first.get("description", ""),
+        summary=one_line(plain_words(first.get("description", ""))),
         taxonomy={"tags": subjects} if subjects else {},
     )
 

@@ -44,6 +44,7 @@ _DATE_NAMES = (
 _NO_NAME = re.compile(r"(?:admin\w*|administrator|user|editor|staff|webmaster|guest)$", re.I)
 _BY = re.compile(r"^(?:by|von|par|por|di|door|av|texte?|text)[:\s]\s*", re.I)
 _MARKUP = re.compile(r"<[^<>]{1,200}>")
+MARKUP = re.compile(r"<[A-Za-z/!]|&(?:#\d+|#x[0-9a-f]+|\w+);", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,6 +287,11 @@ def markup_text(markup: str) -> str:
     blocks = Blocks()
     fragment_blocks(blocks, markup)
     return blocks.build()[0]
+
+
+def plain_words(value: str) -> str:
+    """``value`` as plain text, where it may be a piece of HTML."""
+    return markup_text(value) if MARKUP.search(value) else value.strip()
 
 
 def _parse(html: str, uri: str) -> _Element:

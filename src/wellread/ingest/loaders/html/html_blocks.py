@@ -15,6 +15,7 @@ from wellread.ingest.loaders.html.html_elements import (
     BLOCKS,
     INVISIBLE,
     SPACES,
+    all_text,
     ancestors,
     hidden,
     tag_of,
@@ -143,7 +144,7 @@ class _Reader:
             self._break(element)
         elif tag in HEADINGS:
             self._heading(element, HEADINGS[tag])
-        elif tag == "pre" or (tag == "code" and "\n" in _all_text(element).strip()):
+        elif tag == "pre" or (tag == "code" and "\n" in all_text(element).strip()):
             self._verbatim(element)
         elif tag == "tr" and not _for_layout(element):
             self._row(element)
@@ -246,7 +247,7 @@ class _Reader:
 
     def _verbatim(self, element: _Element) -> None:
         self._begin(element)
-        text = _all_text(element).strip("\n").rstrip()
+        text = all_text(element).strip("\n").rstrip()
         if text:
             self._add(text, element, nodes=_nodes(element))
 
@@ -292,7 +293,3 @@ def _nodes(element: _Element) -> tuple[TextNode, ...]:
 def _squeeze(text: str) -> str:
     lines = (SPACES.sub(" ", line).strip() for line in text.split("\n"))
     return "\n".join(line for line in lines if line)
-
-
-def _all_text(element: _Element) -> str:
-    return "".join(str(piece) for piece in element.itertext())

@@ -16,6 +16,14 @@ BLOCKS = frozenset(
     "dl dt dd table thead tbody tfoot tr td th caption form fieldset legend details summary hr "
     "body center hgroup dialog search li".split()
 )
+# Elements whose text is for the browser alone, wherever they stand.
+_NO_WORDS = ("script", "style", "template", "noscript")
+# What Markdown shows as code, whatever stands in it; or such an element's beginning.
+_CODE_OR_NO_WORDS = re.compile(
+    r"`[^`\n]+`|(?:\A\n*|(?<=\n\n))(?:(?: {4}|\t)[^\n]*(?:\n|\Z))+"
+    rf"|<(?P<name>{'|'.join(_NO_WORDS)})\b(?:\"[^\"]*\"|'[^']*'|[^'\"<>])*>",
+    re.IGNORECASE,
+)
 SPACES = re.compile(r"[ \t\n\r\f\v]+")
 # No box, a box without size or cut away, and places far outside the page.
 _HIDING_STYLE = re.compile(
@@ -68,6 +76,32 @@ def tag_of(element: _Element) -> str:
 def visible_text(element: _Element) -> str:
     """The words of ``element`` in one line, without what a browser does not show."""
     return SPACES.sub(" ", "".join(_visible(element)))
+
+
+def all_text(element: _Element) -> str:
+    """The words of ``element`` with all white space, shown or not, but for scripts and styles."""
+    inside = " or ".join(f"ancestor::{name}" for name in _NO_WORDS)
+    pieces = element.xpath(f"descendant::text()[not({inside})]")
+    return "".join(map(str, pieces)) if isinstance(pieces, list) else ""
+
+
+def without_scripts(text: str) -> str:
+    """Text that may hold markup, without scripts and styles; its lines keep their numbers."""
+    kept: list[str] = []
+    place = start = 0
+    endless: set[str] = set()
+    while found := _CODE_OR_NO_WORDS.search(text, start):
+        start = found.end()
+        name = (found["name"] or "").lower()
+        if not name or name in endless:
+            continue
+        end = re.compile(rf"</{name}\s*>", re.IGNORECASE).search(text, start)
+        if end is None:
+            endless.add(name)
+            continue
+        kept += [text[place : found.start()], "\n" * text.count("\n", found.start(), end.end())]
+        place = start = end.end()
+    return "".join([*kept, text[place:]])
 
 
 def _visible(element: _Element) -> Iterator[str]:

@@ -24,7 +24,7 @@ from openpyxl.workbook import Workbook
 from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 
 from wellread.errors import SourceError
-from wellread.ingest.loaders.base import LoaderLimits, Source, TextBuilder
+from wellread.ingest.loaders.base import EmptyError, LoaderLimits, Source, TextBuilder
 from wellread.ingest.loaders.office.office import open_office, table_row
 from wellread.ingest.loaders.plain import PARAGRAPH, one_line
 from wellread.types import Document
@@ -71,7 +71,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
             source.uri, f"damaged workbook: {type(error).__name__}: {one_line(str(error))[:120]}"
         ) from error
     if not writer.cells:
-        raise SourceError(source.uri, "no text: every cell is empty")
+        raise EmptyError(source.uri, "no text: every cell is empty")
     yield file.page(source, writer.builder.build(), source_type="xlsx", title=file.title)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import calendar
 import io
 import logging
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
+from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
@@ -16,7 +16,8 @@ import feedparser
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import moment, scalar, strings, web_address
-from wellread.ingest.loaders.html.html import fragment_blocks, markup_text
+from wellread.ingest.loaders.html.html import MARKUP, fragment_blocks, plain_words
+from wellread.ingest.loaders.html.html_elements import without_scripts
 from wellread.ingest.loaders.office.archives import name_of, parse
 from wellread.ingest.loaders.plain import Blocks, json_of, one_line, write_paragraphs
 from wellread.ingest.loaders.text.record_keys import is_feed
@@ -24,10 +25,11 @@ from wellread.types import Document
 
 TITLE_CHARACTERS = 120
 HEAD_BYTES = 4096
+LONGEST_DATE = 64
 
 _MAILED = re.compile(r"\s*[^\s@]{1,64}@[^\s@()]{1,255}\s+\((?P<name>[^()]*[^()\s])\)\s*")
-_MARKUP = re.compile(r"<[A-Za-z/!]|&(?:#\d+|#x[0-9a-f]+|\w+);", re.IGNORECASE)
 _BARE_AMPERSAND = re.compile(rb"&(?!#?\w{1,31};)")
+_DAY_OR_MONTH = re.compile(r"\D*(?:0?[1-9]|1[0-2])[/-](?:0?[1-9]|1[0-2])[/-]\d{2,4}\b")
 
 logger = logging.getLogger(__name__)
 
@@ -71,18 +73,19 @@ def _json_items(source: Source) -> Iterator[_Entry]:
     feed = json_of(source)
     if not isinstance(feed, dict) or not is_feed(feed):
         raise SourceError(source.uri, "not a feed: neither RSS nor Atom nor JSON Feed")
+    base = web_address(scalar(feed.get("home_page_url"))) or web_address(source.uri)
     for number, item in enumerate(feed["items"], 1):
         if not isinstance(item, dict):
             raise SourceError(source.uri, f"malformed feed: item {number} is not an object")
         blocks = Blocks()
         fragment_blocks(blocks, _words(item, "content_html"))
         if blocks.empty:
-            write_paragraphs(blocks, _words(item, "content_text") or _words(item, "summary"))
+            plain = _words(item, "content_text") or _words(item, "summary")
+            write_paragraphs(blocks, without_scripts(plain))
         yield _Entry(
-            title=one_line(_words(item, "title")),
+            title=one_line(without_scripts(_words(item, "title"))),
             blocks=blocks,
-            link=web_address(scalar(item.get("url")))
-            or web_address(scalar(item.get("external_url"))),
+            link=_joined(scalar(item.get("url")) or scalar(item.get("external_url")), base),
             id=scalar(item.get("id")),
             facts={
                 "source_type": "json-feed",
@@ -90,8 +93,8 @@ def _json_items(source: Source) -> Iterator[_Entry]:
                 "authors": _item_authors(item) or _item_authors(feed),
                 "published_at": moment(item.get("date_published"))
                 or moment(item.get("date_modified")),
-                "summary": one_line(_words(item, "summary")),
-                "media_url": _media(item.get("attachments"), "mime_type", "url"),
+                "summary": one_line(without_scripts(_words(item, "summary"))),
+                "media_url": _media(item.get("attachments"), ("mime_type", "url"), base),
                 "taxonomy": _tags(strings(item.get("tags") or [])),
             },
         )
@@ -109,12 +112,21 @@ def _item_authors(holder: Item) -> tuple[str, ...]:
     return strings([one.get("name") for one in listed if isinstance(one, dict)])
 
 
-def _media(attached: object, kind: str, address: str) -> str:
+def _media(attached: object, names: tuple[str, str], base: str) -> str:
     """The address of the first recording, by the names of the fields with its kind and address."""
+    kind, address = names
     for one in attached if isinstance(attached, list) else []:
         if isinstance(one, dict) and scalar(one.get(kind)).startswith(("audio/", "video/")):
-            return web_address(scalar(one.get(address)))
+            return _joined(scalar(one.get(address)), base)
     return ""
+
+
+def _joined(address: str, base: str) -> str:
+    """A web address, also one that is written from the feed's own page on ("/2026/ferry")."""
+    try:
+        return web_address(urljoin(base, address.strip())) if address.strip() else ""
+    except ValueError:  # a host in brackets that is none
+        return ""
 
 
 def _tags(tags: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
@@ -138,9 +150,10 @@ def _xml_entries(source: Source) -> Iterator[_Entry]:
     source_type = "atom" if feed.version.startswith("atom") else "rss"
     # An Atom entry without an author is by the feed's (RFC 4287, 4.2.1); RSS has no such rule.
     inherited = _authors(feed.feed) if source_type == "atom" else ()
+    base = web_address(str(feed.feed.get("link") or "")) or web_address(source.uri)
     for number, entry in enumerate(feed.entries, 1):
         try:
-            made = _xml_entry(entry, feed.feed)
+            made = _xml_entry(entry, feed.feed, base)
         except (AttributeError, KeyError, TypeError) as error:
             # An element called like one of the parser's own lists ("links") takes its place.
             raise SourceError(source.uri, f"entry {number} of the feed is damaged") from error
@@ -148,19 +161,19 @@ def _xml_entries(source: Source) -> Iterator[_Entry]:
         yield made._replace(facts={**made.facts, "authors": authors, "source_type": source_type})
 
 
-def _xml_entry(entry: Item, feed: Item) -> _Entry:
+def _xml_entry(entry: Item, feed: Item, base: str) -> _Entry:
     tags = [tag.get("label") or tag.get("term") or "" for tag in entry.get("tags", ())]
     return _Entry(
-        title=" ".join(_plain(entry.get("title", "")).split()),
+        title=" ".join(plain_words(entry.get("title", "")).split()),
         blocks=_content(entry),
-        link=web_address(entry.get("link", "")),
+        link=_joined(entry.get("link", ""), base),
         id=entry.get("id", ""),
         facts={
             "language": _language(entry, feed),
             "authors": _authors(entry),
             "published_at": _moment(entry),
-            "summary": _plain(entry.get("summary") or "") if entry.get("content") else "",
-            "media_url": _media(entry.get("enclosures"), "type", "href"),
+            "summary": plain_words(entry.get("summary") or "") if entry.get("content") else "",
+            "media_url": _media(entry.get("enclosures"), ("type", "href"), base),
             "taxonomy": _tags(strings(tags)),
         },
     )
@@ -173,16 +186,12 @@ def _content(entry: Item) -> Blocks:
     marked = [part for part in contents if "html" in part.get("type", "")]
     chosen = max(marked or contents, key=lambda part: len(part["value"]), default=None)
     value = chosen["value"] if chosen else entry.get("summary") or ""
-    if _MARKUP.search(value):
+    if MARKUP.search(value):
         fragment_blocks(blocks, value)
     else:
         for paragraph in re.split(r"\n\s*\n", value):
             blocks.block(" ".join(paragraph.split()))
     return blocks
-
-
-def _plain(value: str) -> str:
-    return markup_text(value) if _MARKUP.search(value) else value.strip()
 
 
 def _language(entry: Item, feed: Item) -> str:
@@ -200,12 +209,21 @@ def _authors(entry: Item) -> tuple[str, ...]:
 
 
 def _moment(entry: Item) -> datetime | None:
-    """feedparser gives times in UTC."""
-    parsed = entry.get("published_parsed") or entry.get("updated_parsed")
-    try:
-        return datetime.fromtimestamp(calendar.timegm(parsed), tz=UTC) if parsed else None
-    except (ValueError, OverflowError, OSError):
-        return None
+    """When it was published, else last changed. feedparser takes 2026/03/15 for 1 November."""
+    told = [scalar(entry[name]) for name in ("published", "updated") if name in entry]
+    return next(filter(None, map(_written, told)), None)
+
+
+@lru_cache(maxsize=1_000)
+def _written(text: str) -> datetime | None:
+    """A date as blogs write it, in any language; none where a day could be a month ("3/4/2026")."""
+    found = moment(text)
+    if found or not text or len(text) > LONGEST_DATE or _DAY_OR_MONTH.match(text):
+        return found
+    from dateparser import parse as read  # noqa: PLC0415 - slow to import
+
+    how = {"STRICT_PARSING": True, "PARSERS": ["absolute-time"], "DATE_ORDER": "DMY"}
+    return moment(read(text, settings=how))
 
 
 # --- OPML: lists of feeds, as feed readers export them ---------------------------------------

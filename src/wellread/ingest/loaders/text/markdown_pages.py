@@ -28,6 +28,7 @@ from wellread.ingest.loaders.front_matter import (
     taxonomy_of,
 )
 from wellread.ingest.loaders.html.html import markup_text
+from wellread.ingest.loaders.html.html_elements import without_scripts
 from wellread.ingest.loaders.plain import PARAGRAPH, Blocks, decode, title_from_name
 from wellread.types import Document
 
@@ -53,7 +54,7 @@ _ADDRESS = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*://|/\S*\s*$|[\w./-]+\.[a-z]{2,5}
 
 
 def strip_templates(body: str) -> str:
-    """Remove template tags and comments outside code; line numbers stay."""
+    """Remove template tags, comments and scripts outside code; line numbers stay."""
     kept: list[str] = []
     prose: list[str] = []
     fence = ""
@@ -72,7 +73,7 @@ def strip_templates(body: str) -> str:
 def _without_templates(lines: list[str]) -> list[str]:
     if not lines:
         return []
-    text = "\n".join(lines)
+    text = without_scripts("\n".join(lines))
     return _TEMPLATE.sub(lambda found: _shown(found, text), text).split("\n")
 
 
@@ -132,7 +133,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
     tokens = parse(strip_templates(matter.body))
     excerpt = matter.words("excerpt")
     if excerpt and excerpt not in matter.body:
-        write(blocks, parse(excerpt), first_line=matter.lines.get("excerpt", 1))
+        write(blocks, parse(without_scripts(excerpt)), first_line=matter.lines.get("excerpt", 1))
     write(blocks, tokens, first_line=matter.body_line)
     if blocks.empty:
         _write_fields(blocks, matter)
@@ -340,4 +341,5 @@ def _write_fields(blocks: Blocks, matter: FrontMatter) -> None:
 
 def plain_line(text: str) -> str:
     """One line of Markdown as plain words."""
-    return " ".join(inline_text(token) for token in _parser.parseInline(text)) if text else ""
+    tokens = _parser.parseInline(without_scripts(text)) if text else ()
+    return " ".join(map(inline_text, tokens))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from babel import Locale
 
 from wellread.errors import SourceError
-from wellread.ingest.loaders.base import LoaderLimits, Source
+from wellread.ingest.loaders.base import EmptyError, LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import FrontMatter, moment, refuse_readers, scalar
 from wellread.ingest.loaders.plain import json_of, one_line, title_from_name
 from wellread.ingest.loaders.text.record_keys import SpeechForm, speech_form
@@ -55,7 +55,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
             source.uri, f"malformed {form} transcript: {type(error).__name__}: {error}"[:200]
         ) from error
     if not cues:
-        raise SourceError(source.uri, "no text: nothing was said")
+        raise EmptyError(source.uri, "no text: nothing was said")
     given = FrontMatter(fields=tree, body="")
     yield source.document(
         write_cues(sorted(cues, key=lambda cue: cue.begin)),

@@ -19,8 +19,9 @@ from webvtt import WebVTT
 from webvtt.errors import MalformedCaptionError, MalformedFileError
 
 from wellread.errors import SourceError
-from wellread.ingest.loaders.base import Built, LoaderLimits, Source, TextBuilder
+from wellread.ingest.loaders.base import Built, EmptyError, LoaderLimits, Source, TextBuilder
 from wellread.ingest.loaders.front_matter import date_in_name, moment, strings, web_address
+from wellread.ingest.loaders.html.html_elements import without_scripts
 from wellread.ingest.loaders.plain import PARAGRAPH, decode, title_from_name
 from wellread.ingest.loaders.text.markdown_transcripts import LABEL_WORDS, seconds
 from wellread.types import Document
@@ -72,10 +73,10 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
     _check(source.uri, form, text.split("\n"))
     cues = _read(source.uri, form, text)
     if not cues:
-        raise SourceError(source.uri, "no text: the file has no captions")
+        raise EmptyError(source.uri, "no text: the file has no captions")
     built = write_cues(_with_speakers(_without_repeats(cues)))
     if not built[0].strip():
-        raise SourceError(source.uri, "no text: every caption is empty")
+        raise EmptyError(source.uri, "no text: every caption is empty")
     facts = _facts(text) if form == "vtt" else {}
     yield source.document(
         built,
@@ -122,7 +123,7 @@ def _read(uri: str, form: Form, text: str) -> list[Cue]:
     found: list[Cue] = []
     for caption in captions:
         begin, finish = seconds(caption.start), seconds(caption.end)
-        found += _voices(caption.raw_text, begin, max(begin, finish))
+        found += _voices(without_scripts(caption.raw_text), begin, max(begin, finish))
     return found
 
 
