@@ -260,3 +260,57 @@ async def test_an_admin_manages_users_in_the_browser(visitor: Visitor, accounts:
     assert f"POST /users/{zoe.id}/change role" in changed
     assert all("zoe" not in one for one in changed)
     assert "$argon2" not in str(page)
+
+
+# --- what is somebody's own ---
+
+# What is sent to each route that changes it, in the order in which it is done.
+CHANGES_OF_ONES_OWN: list[tuple[str, dict[str, object]]] = [
+    ("PATCH /api/sessions/{session_id}", {"title": "mine"}),
+    ("POST /conversations/{session_id}/rename", {"title": "mine"}),
+    ("POST /api/answers/{answer_id}/verify", {}),
+    ("POST /answers/{answer_id}/verify", {}),
+    ("PUT /api/answers/{answer_id}/feedback", {"score": 50}),
+    ("PATCH /api/answers/{answer_id}/feedback", {"comment": "good"}),
+    ("DELETE /api/answers/{answer_id}/feedback", {}),
+    ("POST /answers/{answer_id}/feedback", {"score": "50"}),
+    ("POST /answers/{answer_id}/feedback/remove", {}),
+    ("PATCH /api/preferences", {"length": "short"}),
+    ("POST /preferences", {"length": "long"}),
+    ("POST /preferences/learned", {"consent": "yes"}),
+    ("POST /api/notices/seen", {"ids": [1]}),
+    ("POST /notices/seen", {"notice": "1"}),
+    ("PATCH /api/gaps/{gap_id}", {"status": "closed"}),
+    ("POST /gaps/{gap_id}/status", {"status": "open", "cluster": "c1"}),
+    ("POST /api/research/{run_id}/start", {}),
+    ("POST /api/research/{run_id}/resume", {}),
+    ("POST /api/research/{run_id}/cancel", {}),
+    ("DELETE /api/research/{run_id}", {}),
+    ("DELETE /api/sessions/{session_id}", {}),
+    ("POST /conversations/{session_id}/remove", {}),
+]
+
+
+@pytest.mark.parametrize("name", ["rea", "ed"])
+async def test_everybody_changes_and_removes_what_is_their_own(
+    visitor: Visitor, accounts: Accounts, kb: KnowledgeBase, name: str
+) -> None:
+    user = accounts.users.named(name)
+    needs = {f"{method} {path}": access for method, path, access in rules()}
+    kb.catalogue.notices.tell(user.id, "gap_closed", "x", "told")
+    ids = {"gap_id": kb.catalogue.record_gap("Who flew?", "nothing", owner=user.id)}
+    async with visitor(name) as client:
+        plan = {"question": "Compare the ferry and the pier", "planOnly": True}
+        ids["run_id"] = (await client.post("/api/research", json=plan)).json()["id"]
+        for route, sent in CHANGES_OF_ONES_OWN:
+            if needs[route] not in MAY[user.role]:
+                continue
+            if not kb.catalogue.sessions.of(user.id):
+                given = (await client.post("/api/ask", json={"question": ASKED})).json()
+                ids |= {"session_id": given["sessionId"], "answer_id": given["id"]}
+            method, path = route.format(**ids).split()
+            as_what = {"json" if "/api/" in path else "data": sent}
+            response = await client.request(method, path, **as_what)
+            ended = response.status_code == 409 and "/research/" in path
+            assert response.status_code < 400 or ended, (route, response.text)
+    assert kb.catalogue.sessions.of(user.id) == []
