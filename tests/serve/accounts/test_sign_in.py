@@ -191,6 +191,7 @@ async def state_of(app: FastAPI, bearer: str = "", path: str = "/api/documents")
 
     headers = [(b"authorization", bearer.encode())] if bearer else []
     scope = {"type": "http", "method": "GET", "path": path, "headers": headers, "query_string": b""}
+    scope |= {"app": app}
     guard = SignIn(ends, app.state.door, None)  # type: ignore[arg-type]
     await guard(scope, None, None)  # type: ignore[arg-type]
     return seen[0]
@@ -219,6 +220,10 @@ async def test_a_key_opens_every_interface_within_its_scopes(
         assert (await client.post("/api/ask", json=question)).status_code == 200
         assert (await client.post("/v1/chat/completions", json=chat)).status_code == 200
         assert (await client.post("/library/sample")).status_code == 403
+    _, only_asking = accounts.keys.new(ed.id, "only asking", ("ask",))
+    async with program(server, only_asking) as client:
+        for path in ("/mcp", "/mcp%0A"):
+            assert (await client.post(path, json=call)).status_code == 403
     accounts.keys.revoke(made.id)
     async with program(server, reading) as client:
         late = await client.get("/api/documents")

@@ -24,7 +24,7 @@ from wellread.serve.error_shapes import Problem, problem_of_status
 from wellread.serve.guards.foreign_requests import READING
 from wellread.serve.guards.rate_limits import Counted, RateLimits
 from wellread.serve.guards.refusals import Refusals
-from wellread.serve.guards.route_rules import Access, RouteRules
+from wellread.serve.guards.route_rules import MCP_PATH, Access, RouteRules, route_of
 from wellread.store.catalogue.accounts import Accounts
 from wellread.store.catalogue.accounts.audit_records import CHANGED, OPENED, Deed
 from wellread.store.catalogue.accounts.rights_reads import local_rights
@@ -122,7 +122,6 @@ class SignIn:
         request = Request(scope)
         path, access = self.door.rules.of(scope)
         state = scope.setdefault("state", {})
-        state["route"] = path
         bearer, cookie = bearer_of(scope), request.cookies.get(COOKIE, "")
         rights = await to_thread.run_sync(
             self.door.known, bearer, cookie, limiter=self.door.looking
@@ -152,9 +151,9 @@ class SignIn:
         if access == "open" or rights.user is None:
             return None, {}
         allowed = bool(rights.session_id) if access == "own" else access in rights.scopes
-        if scope["path"] == "/mcp" and "read" not in rights.scopes:
+        if route_of(scope) == MCP_PATH and "read" not in rights.scopes:
             allowed = False  # some of its tools only read, one only asks
-        if not allowed and (access != "own" or self.door.rules.of(scope)[0]):
+        if not allowed and (access != "own" or route_of(scope)):
             return FORBIDDEN, {}
         if rights.session_id and scope["method"] not in READING and not says_its_page(scope):
             return UNPROVED, {}

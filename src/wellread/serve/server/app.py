@@ -33,7 +33,7 @@ from wellread.serve.guards.rate_limits import RateLimits
 from wellread.serve.guards.refusals import Refusals
 from wellread.serve.guards.request_bodies import BodyLimits, RequestBodies
 from wellread.serve.guards.request_log import RequestLog
-from wellread.serve.guards.route_rules import RouteRules
+from wellread.serve.guards.route_rules import MCP_PATH, RouteRules
 from wellread.serve.guards.security_headers import SecurityHeaders
 from wellread.serve.guards.sign_in import Door, SignIn
 from wellread.serve.guards.work_limits import WorkLimits, WorkQueues
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 ROUTERS = (*API_ROUTERS, *OPENAI_ROUTERS, probes.router, *PAGE_ROUTERS)
-MCP_PATH = "/mcp"
 LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
 ASKED_FOR_HEALTH = 2  # at once, each in a thread that nothing else takes
 SECONDS_TO_FINISH = 5  # for requests still running when the server is told to stop
