@@ -125,7 +125,10 @@ async def test_guards_judge_by_the_route_that_runs_however_its_address_is_spelt(
         method = "POST" if method == "*" else method
         plain = "/static/app.js" if path == "/static" else re.sub(r"{.*?}", "x", path)
         runs, expected = await judged(method, plain)
-        assert (runs, judge.of({"method": method, "state": {"route": path}})) == (path, (path, access))
+        assert (runs, judge.of({"method": method, "state": {"route": path}})) == (
+            path,
+            (path, access),
+        )
         for spelt in spellings(plain):
             runs, said = await judged(method, spelt)
             assert said[0] == runs, (method, spelt)

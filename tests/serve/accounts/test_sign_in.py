@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+
+import anyio
 import httpx
 import pytest
+from argon2.exceptions import VerifyMismatchError
 from fastapi import FastAPI, Request
 from tests.serve.accounts.conftest import BASE_URL, SECRET, Visitor, program, signed_in
 
 from wellread.identity import EVERYTHING, LOCAL
 from wellread.kb import KnowledgeBase
 from wellread.serve.guards.route_rules import rules
-from wellread.serve.guards.sign_in import COOKIE, SignIn
+from wellread.serve.guards.sign_in import COOKIE, HASHED, SignIn
+from wellread.serve.guards.work_limits import WAITING
 from wellread.serve.server.app import create_app
-from wellread.store.catalogue.accounts import Accounts
+from wellread.store.catalogue.accounts import Accounts, passwords
 from wellread.store.schema.account_values import Rights
 
 
@@ -100,6 +106,74 @@ async def test_failed_sign_ins_are_slowed_down_also_with_the_right_password(
         assert late.status_code == 429
         assert 0 < int(late.headers["retry-after"]) <= 60
         assert (await signed_in(client, "ed")).status_code == 303  # others are not
+
+
+class SlowHasher:
+    """Stands in for the hasher: counts, and lets nothing through until it is let."""
+
+    def __init__(self) -> None:
+        self.hashed = 0
+        self.open = threading.Event()
+
+    def verify(self, _kept: str, password: str) -> None:
+        self.hashed += 1
+        assert self.open.wait(30)
+        if password != SECRET:
+            raise VerifyMismatchError
+
+    def check_needs_rehash(self, _kept: str) -> bool:
+        return False
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch, accounts: Accounts) -> Iterator[SlowHasher]:
+    made = SlowHasher()
+    accounts.users.opened_by("", "")  # makes the hash of nobody's password
+    monkeypatch.setattr(passwords, "_HASHER", made)
+    yield made
+    made.open.set()
+
+
+QUEUE = HASHED + WAITING
+
+
+@pytest.mark.parametrize(
+    ("name", "address", "allowed"),
+    [("rea", "10.0.0.{}", 5), ("nobody{}", "10.0.0.1", 20), ("nobody{}", "10.0.0.{}", QUEUE)],
+    ids=["of one name", "from one address", "all that may wait"],
+)
+async def test_of_many_guesses_at_once_no_more_are_looked_at_than_one_after_the_other(
+    visitor: Visitor, slow: SlowHasher, name: str, address: str, allowed: int
+) -> None:
+    told: list[int] = []
+
+    async def tries(name: str, address: str, password: str) -> None:
+        async with visitor(address=address) as client:
+            response = await signed_in(client, name, password)
+            assert response.status_code != 429 or int(response.headers["retry-after"]) > 0
+            told.append(response.status_code)
+
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as group:
+            for number in range(60):
+                group.start_soon(tries, name.format(number), address.format(number), "wrong")
+            while len(told) < 60 - allowed:
+                await anyio.sleep(0.005)
+            if allowed < QUEUE:  # somebody else finds room
+                group.start_soon(tries, "ed", "10.1.0.1", SECRET)
+            slow.open.set()
+        if allowed == QUEUE:
+            await tries("ed", "10.1.0.1", SECRET)
+    assert slow.hashed == allowed + 1
+    assert {one: told.count(one) for one in told} == {429: 60 - allowed, 401: allowed, 303: 1}
+
+
+async def test_a_right_password_is_no_failed_try(visitor: Visitor) -> None:
+    async with visitor() as client:
+        for password in ["wrong", *[SECRET] * 6, *["wrong"] * 4]:
+            assert (await signed_in(client, "rea", password)).status_code != 429
+        for given in ("wrong", SECRET):
+            assert (await signed_in(client, "rea", given)).status_code == 429
 
 
 async def test_a_sign_in_ends(visitor: Visitor, accounts: Accounts) -> None:

@@ -6,14 +6,15 @@ from datetime import timedelta
 from typing import Annotated, cast
 from urllib.parse import urlsplit
 
-from anyio import CapacityLimiter, to_thread
+from anyio import to_thread
 from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
 from wellread.errors import UnknownNameError
-from wellread.serve.error_shapes import Problem, problem_of, problem_of_status
+from wellread.serve.error_shapes import Problem, ProblemError, problem_of, problem_of_status
 from wellread.serve.features.accounts.identity_provider import IdentityProvider, ProviderError
-from wellread.serve.guards.sign_in import COOKIE, SIGN_IN, Door, address_of_client, too_often
+from wellread.serve.guards.refusals import TOO_MANY_REQUESTS, pause_after
+from wellread.serve.guards.sign_in import COOKIE, SIGN_IN, Door, address_of_client
 from wellread.serve.web.rendering import drawn
 from wellread.store.catalogue.accounts.audit_records import (
     REFUSED_SIGN_IN,
@@ -21,6 +22,7 @@ from wellread.store.catalogue.accounts.audit_records import (
     SIGNED_OUT,
     Deed,
 )
+from wellread.store.catalogue.accounts.user_records import plain_name
 from wellread.store.schema.account_values import Rights, User
 
 router = APIRouter(include_in_schema=False)
@@ -35,8 +37,6 @@ LATE = problem_of_status(
 STRANGER = problem_of_status(
     403, "You have no account here, or it is disabled.", "Ask an admin of this server."
 )
-# Each takes 64 MiB and most of a processor's core.
-HASHING = CapacityLimiter(2)
 
 
 def _door(request: Request) -> Door:
@@ -69,16 +69,12 @@ async def sign_in(
 ) -> Response:
     """Look at the password, and sign the browser in."""
     address = address_of_client(request.scope)
-    tried = name.strip().casefold()
-    pause = await to_thread.run_sync(_pause, door, tried, address)
-    if pause is not None:
-        told = _form(request, next, too_often(pause))
-        told.headers["retry-after"] = str(pause)
-        return told
-    users = door.accounts.users
-    user = await to_thread.run_sync(users.opened_by, name, password, limiter=HASHING)
+    try:
+        user = await door.opened_by(name, password, address)
+    except ProblemError as error:
+        return _form(request, next, error.problem)
     if user is None:
-        await to_thread.run_sync(_failed, door, tried, address)
+        await to_thread.run_sync(_failed, door, name, address)
         return _form(request, next, WRONG)
     return await _signed_in(request, door, user, next)
 
@@ -170,9 +166,12 @@ def _form(request: Request, target: str, problem: Problem | None = None) -> Resp
         "target": own_path(target),
         "provider": request.app.state.identity_provider is not None,
     }
-    return drawn(
+    page = drawn(
         request, "accounts/sign_in.html", values, status=problem.status if problem else 200
     )
+    if problem is not None and problem.status == TOO_MANY_REQUESTS:
+        page.headers["retry-after"] = str(pause_after(problem))
+    return page
 
 
 def _provider(request: Request) -> IdentityProvider:
@@ -187,16 +186,10 @@ def _callback(request: Request, door: Door) -> str:
     return given or f"{request.url.scheme}://{request.url.netloc}{CALLBACK}"
 
 
-def _pause(door: Door, name: str, address: str) -> int | None:
-    pauses = (door.rates.pause("name", name), door.rates.pause("address", address))
-    return max((one for one in pauses if one is not None), default=None)
-
-
 def _failed(door: Door, name: str, address: str) -> None:
-    door.rates.take("name", name)
-    door.rates.take("address", address)
     # Of an unknown name nothing is kept: people type passwords into that field.
-    known = next((one.id for one in door.accounts.users.every() if one.name == name), "")
+    tried = plain_name(name, strict=False)
+    known = next((one.id for one in door.accounts.users.every() if one.name == tried), "")
     deed = Deed(action=REFUSED_SIGN_IN, user_id=known, address=address, outcome="wrong password")
     door.accounts.audit.write(deed)
 
