@@ -42,11 +42,14 @@ class Asker:
         reads: the names of the collections that may be read; of others nothing is told.
         names: by which a document may name the asker as one of its readers: of the user, and of
             each group as ``group:NAME``.
+        limited: whether it is a key to some collections, to which a conversation that goes beyond
+            them is not there. To its owner it is, also where a collection was closed to them.
     """
 
     owner: str = ""
     reads: frozenset[str] | Everything
     names: frozenset[str] = frozenset()
+    limited: bool = False
 
 
 LOCAL = Asker(reads=EVERYTHING)  # whoever has the home's folder has all that is in it

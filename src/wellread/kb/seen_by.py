@@ -178,7 +178,8 @@ class KnowledgeBaseView(KnowledgeBase):
         rights = self._rights
         if rights is None:
             return self.whole.catalogue
-        made = ReadableCatalogue(rights.readers, replace(rights.reads, owner=self.asker.owner))
+        own = replace(rights.reads, owner=self.asker.owner, limited=self.asker.limited)
+        made = ReadableCatalogue(rights.readers, own)
         made.vocabulary = rights.shown.vocabulary
         return made
 

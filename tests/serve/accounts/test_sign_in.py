@@ -10,6 +10,7 @@ import httpx
 import pytest
 from argon2.exceptions import VerifyMismatchError
 from fastapi import FastAPI, Request
+from sqlalchemy import update
 from tests.serve.accounts.conftest import BASE_URL, SECRET, Visitor, program, signed_in
 
 from wellread.identity import EVERYTHING, LOCAL
@@ -19,7 +20,8 @@ from wellread.serve.guards.sign_in import COOKIE, HASHED, SignIn
 from wellread.serve.guards.work_limits import WAITING
 from wellread.serve.server.app import create_app
 from wellread.store.catalogue.accounts import Accounts, passwords
-from wellread.store.schema.account_values import Rights
+from wellread.store.schema.account_tables import api_keys
+from wellread.store.schema.account_values import Rights, Scope
 
 
 def an_address(path: str) -> str:
@@ -319,6 +321,36 @@ async def test_a_key_is_made_at_the_account_page_and_shown_once(
         assert f"wr_{key}"[:10] in page.text
     async with program(server, f"wr_{key}") as client:
         assert (await client.get("/api/documents")).status_code == 200
+
+
+async def test_a_key_to_some_collections_is_no_admins_and_sees_no_other_conversation(
+    visitor: Visitor, server: FastAPI, accounts: Accounts
+) -> None:
+    root = accounts.users.named("root")
+    asked = {"town": "What was the ferry bought for?", "nature": "What do meadows store?"}
+    async with visitor("root") as client:
+        for topic, question in asked.items():
+            told = await client.post("/api/ask", json={"question": question, "topicId": topic})
+            assert told.status_code == 200
+        beyond = told.json()["sessionId"]
+        wanted = {"name": "k", "scope": ["admin"], "collections": "town"}
+        refused = await client.post("/account/keys", data=wanted)
+        assert (refused.status_code, "cannot have the scope admin" in refused.text) == (400, True)
+        scopes: tuple[Scope, ...] = ("read", "ask", "admin")
+        _, key = accounts.keys.new(root.id, "made before", scopes[:2], ["town"])
+        with accounts.keys._database.write() as connection:
+            connection.execute(update(api_keys).values(scopes=scopes))
+        assert accounts.keys.of(root.id)[0].scopes == ("read", "ask")
+        async with program(server, key) as limited:
+            assert (await limited.get("/users")).status_code == 403
+            listed = (await limited.get("/api/sessions")).json()["sessions"]
+            assert [one["title"] for one in listed] == [asked["town"]]
+            assert asked["nature"] not in (await limited.get("/conversations")).text
+            mine = f"/api/sessions/{beyond}"
+            for method, body in (("GET", None), ("PATCH", {"title": "x"}), ("DELETE", None)):
+                assert (await limited.request(method, mine, json=body)).status_code == 404
+        listed = (await client.get("/api/sessions")).json()["sessions"]
+        assert {one["title"] for one in listed} == set(asked.values())
 
 
 # --- rates ---

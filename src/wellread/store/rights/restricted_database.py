@@ -31,11 +31,13 @@ class Reads:
         collections: the names of those that may be read.
         owner: whose answers and conversations; None: of everybody, to learn from.
         names: by which documents name the asker as one of their readers.
+        limited: as ``Asker.limited``.
     """
 
     collections: frozenset[str]
     owner: str | None
     names: frozenset[str] = frozenset()
+    limited: bool = False
 
 
 class RestrictedReaders:
@@ -140,5 +142,6 @@ def _tell(connection: Connection, reads: Reads) -> None:
         rows = [{"name": name} for name in sorted(values)]
         if rows:
             connection.execute(text(f"INSERT INTO {table} (name) VALUES (:name)"), rows)  # noqa: S608
-    connection.execute(text("INSERT INTO asker (owner) VALUES (:owner)"), {"owner": reads.owner})
+    asker = {"owner": reads.owner, "limited": int(reads.limited)}
+    connection.execute(text("INSERT INTO asker VALUES (:owner, :limited)"), asker)
     connection.commit()

@@ -21,13 +21,13 @@ class RightsReads(CataloguePart):
         with self._database.read() as connection:
             reads, edits = _collections(connection, user)
             names = _names(connection, user)
-            if key is not None and key.collections is not None:
-                reads = _within(reads, key.collections)
-                edits = _within(edits, key.collections)
+        limited = key is not None and key.collections is not None
+        if key is not None and key.collections is not None:
+            reads, edits = (_within(held, key.collections) for held in (reads, edits))
         scopes = SCOPES_OF[user.role]
         return Rights(
             user=user,
-            asker=Asker(owner=user.id, reads=reads, names=names),
+            asker=Asker(owner=user.id, reads=reads, names=names, limited=limited),
             edits=edits,
             scopes=scopes if key is None else scopes & set(key.scopes),
             key_id=key.id if key else "",
