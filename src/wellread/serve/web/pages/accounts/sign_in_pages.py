@@ -7,12 +7,16 @@ from typing import Annotated, cast
 from urllib.parse import urlsplit
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Form, Request
+from fastapi import APIRouter, Depends, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from wellread.errors import UnknownNameError
-from wellread.serve.error_shapes import Problem, ProblemError, problem_of, problem_of_status
-from wellread.serve.features.accounts.identity_provider import IdentityProvider, ProviderError
+from wellread.serve.error_shapes import Problem, ProblemError, problem_of_status
+from wellread.serve.features.accounts.identity_provider import (
+    IdentityProvider,
+    ProviderError,
+    ProviderGoneError,
+)
 from wellread.serve.guards.refusals import TOO_MANY_REQUESTS, pause_after
 from wellread.serve.guards.sign_in import COOKIE, SIGN_IN, Door, address_of_client
 from wellread.serve.web.rendering import drawn
@@ -86,7 +90,7 @@ async def to_provider(request: Request, door: Doorway, next: str = "") -> Respon
         provider = _provider(request)
         address, attempt = await provider.begin(_callback(request, door), own_path(next))
     except ProviderError as error:
-        return _form(request, next, problem_of(error))
+        return _form(request, next, _told_of(error))
     secret = await to_thread.run_sync(door.accounts.attempts.begin, attempt)
     response = RedirectResponse(address, status_code=303)
     response.set_cookie(
@@ -103,17 +107,23 @@ async def to_provider(request: Request, door: Doorway, next: str = "") -> Respon
 
 @router.get(CALLBACK)
 async def from_provider(
-    request: Request, door: Doorway, code: str = "", state: str = ""
+    request: Request,
+    door: Doorway,
+    code: str = "",
+    state: str = "",
+    error: Annotated[str, Query(max_length=200)] = "",
 ) -> Response:
     """Sign in who comes back from the identity provider."""
     secret = request.cookies.get(ATTEMPT_COOKIE, "")
     attempt = await to_thread.run_sync(door.accounts.attempts.take, secret)
-    if attempt is None or not code or state != attempt.state:
+    if attempt is None or state != attempt.state or not (code or error):
         return _form(request, "", LATE)
     try:
+        if error:
+            raise ProviderError(f"the identity provider signs you in no further: {error}")
         identity = await _provider(request).finish(code, attempt, _callback(request, door))
-    except ProviderError as error:
-        return _form(request, attempt.target, problem_of(error))
+    except ProviderError as refused:
+        return _form(request, attempt.target, _told_of(refused))
     role = door.settings.oidc.role or None
     user = await to_thread.run_sync(door.accounts.from_provider.enter, identity, role)
     if user is None:
@@ -172,6 +182,11 @@ def _form(request: Request, target: str, problem: Problem | None = None) -> Resp
     if problem is not None and problem.status == TOO_MANY_REQUESTS:
         page.headers["retry-after"] = str(pause_after(problem))
     return page
+
+
+def _told_of(error: ProviderError) -> Problem:
+    status = 502 if isinstance(error, ProviderGoneError) else 401
+    return problem_of_status(status, str(error.args[0]), error.hint or "Begin again.")
 
 
 def _provider(request: Request) -> IdentityProvider:
