@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from fastapi import FastAPI
 from tests.serve.accounts.conftest import SECRET, Visitor, program
 from tests.serve.accounts.test_sign_in import an_address
+from tests.serve.rights.test_rights_tools import begun, call
 
 from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.calls import Call, paid_by
 from wellread.errors import BudgetError
 from wellread.ingest.forget_user import forget_user
+from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
 from wellread.serve.guards.route_rules import rules
+from wellread.serve.mcp.places import cursor_at, placed
+from wellread.serve.mcp.served import Served
+from wellread.serve.web.page_images import PageImages
+from wellread.serve.web.pages import document_pages
 from wellread.store.catalogue.accounts import Accounts
 from wellread.store.schema.tables import metadata
 
@@ -102,6 +110,67 @@ async def test_the_log_says_who_did_what(
         page = await client.get("/users/audit?user=rea")
         assert "opened" in page.text
         assert "my own password" not in (await client.get("/users/audit")).text
+
+
+# Every way to open a document: a route, or a tool of the protocol with its argument.
+OPENED = [
+    "/view/{id}",
+    "/view/{id}?pane=true",
+    "/documents/{id}/media",
+    "/documents/{id}/pages/1.png",
+    "/api/documents/{id}",
+    "/api/documents/{title}",
+    "/api/documents/{uri}",
+    "/api/videos/{id}/transcript",
+    "/api/videos/{title}/transcript",
+    "/api/segments/{passage}/context",
+    "/search/context/{passage}",
+    "fetch id {id}",
+    "fetch id {title}",
+    "fetch id {passage}",
+    "fetch id {id} cursor {fetch}",
+    "open_source source {id}",
+    "open_source source {passage}",
+    "open_source source {id} cursor {open_source}",
+    "read uri wellread://documents/{id}",
+    "read uri wellread://documents/{id}?cursor={resource}",
+]
+
+
+async def test_every_way_to_open_a_document_is_in_the_log_with_its_id(
+    kb: KnowledgeBase, server: FastAPI, accounts: Accounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (talk,) = [one for one in kb.catalogue.documents("town") if one.kind == "transcript"]
+    file = Path(local_path(talk.uri))
+    for name in ("recording_beside", "original_pdf"):
+        monkeypatch.setattr(document_pages, name, lambda *_: file)
+    monkeypatch.setattr(PageImages, "png", lambda *_: b"a picture")
+    place = placed(Served(kb=kb), talk.id)
+    names = {one: cursor_at(one, place, start=5) for one in ("fetch", "open_source", "resource")}
+    names |= {"id": talk.id, "uri": talk.uri, "title": talk.title}
+    names["passage"] = kb.catalogue.passages_of([talk.id])[0].id
+    _, key = accounts.keys.new(accounts.users.named("rea").id, "script", ("read", "ask"))
+    async with server.router.lifespan_context(server), program(server, key) as client:
+        session = await begun(client)
+        for way in OPENED:
+            before = len(accounts.audit.newest(action="opened"))
+            named = way.format(**names)
+            if way.startswith("/"):
+                reply = await client.get(named)
+            else:
+                tool, *words = named.split(" ")
+                arguments = dict(zip(words[::2], words[1::2], strict=True))
+                reading = ("resources/read", arguments)
+                used = ("tools/call", {"name": tool, "arguments": arguments})
+                sent = reading if tool == "read" else used
+                reply = await call(client, session, *sent)
+                assert '"isError":true' not in reply.text, (way, reply.text)
+            assert reply.status_code == 200, (way, reply.text)
+            log = accounts.audit.newest(action="opened")
+            assert (len(log), log[0].documents) == (before + 1, (talk.id,)), way
+        for path in ("/view/doc_none", "/api/documents/none", "/search/context/psg_none"):
+            assert (await client.get(path)).status_code == 404
+        assert len(accounts.audit.newest(action="opened")) == len(OPENED)
 
 
 async def test_an_answer_is_in_the_log_with_what_it_shows_and_without_a_copy_of_the_question(

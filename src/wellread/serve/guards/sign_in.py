@@ -23,6 +23,7 @@ from wellread.calls import paid_by
 from wellread.config import Settings
 from wellread.identity import LOCAL, NOBODY
 from wellread.serve.error_shapes import Problem, ProblemError, problem_of_status
+from wellread.serve.guards.asking_rights import opened_by
 from wellread.serve.guards.foreign_requests import READING
 from wellread.serve.guards.rate_limits import Counted, RateLimits
 from wellread.serve.guards.refusals import Refusals
@@ -41,17 +42,8 @@ SIGN_IN = "/sign-in"
 LOOKING = 8  # requests whose rights are looked up at once
 HASHED = 2  # passwords that are hashed at once
 NO_RIGHTS = Rights(user=None, asker=NOBODY, edits=frozenset(), scopes=frozenset())
-OPENS = frozenset(
-    (
-        "/view/{document_id}",
-        "/documents/{document_id}/media",
-        "/api/documents/{name:path}",
-        "/api/videos/{name:path}/transcript",
-    )
-)
 FORGET_ME = "/account/forget"
 FORGETTING = frozenset((FORGET_ME, "/users/{user_id}/remove"))  # whom, is not written down
-ID = "doc_"  # with which the id of every document begins
 UNKNOWN = problem_of_status(
     401,
     "Nobody is signed in.",
@@ -247,10 +239,8 @@ def _deed(request: Request, path: str, access: Access, rights: Rights, outcome: 
     }
     if path == FORGET_ME and not outcome:
         facts |= {"user_id": REMOVED, "key_id": "", "address": ""}
-    if path in OPENS and not outcome:
-        known = next((part for part in scope["path"].split("/") if part.startswith(ID)), "")
-        shown = (known,) if known else ()
-        return Deed(action=OPENED, target=path, documents=shown, **facts)
+    if (shown := opened_by(request)) and not outcome:
+        return Deed(action=OPENED, target=path, documents=tuple(dict.fromkeys(shown)), **facts)
     changes = scope["method"] not in READING and access in ("edit", "admin", "own")
     if changes or outcome == "403":
         of = scope.get("state", {}).get("changed", "")
