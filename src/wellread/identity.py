@@ -38,10 +38,13 @@ class Asker:
         owner: whose answers, conversations and preferences these are: the id of a user, or ""
             for whoever sits at the machine itself.
         reads: the names of the collections that may be read; of others nothing is told.
+        limited: whether it is a key to some collections, to which a conversation that goes beyond
+            them is not there. To its owner it is, also where a collection was closed to them.
     """
 
     owner: str = ""
     reads: frozenset[str] | Everything
+    limited: bool = False
 
 
 LOCAL = Asker(reads=EVERYTHING)  # whoever has the home's folder has all that is in it

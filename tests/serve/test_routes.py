@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from collections.abc import Iterator
+from typing import Any
+from urllib.parse import unquote
 
+import pytest
 from fastapi import APIRouter
 from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute, Mount, Route
@@ -14,8 +18,12 @@ import wellread.serve.api
 import wellread.serve.openai
 import wellread.serve.web.pages
 from wellread.kb import KnowledgeBase
-from wellread.serve.guards.route_rules import RouteRules, rules
+from wellread.serve.guards.foreign_requests import _is_visit
+from wellread.serve.guards.request_bodies import BodyLimits
+from wellread.serve.guards.route_rules import RouteRules, route_of, rules
+from wellread.serve.guards.work_limits import work_at
 from wellread.serve.server.app import ROUTERS, create_app
+from wellread.serve.web.pages.library_pages import UPLOAD_PATH
 
 # /mcp is a protocol of its own (tests/serve/mcp), behind the same checks as every route.
 BESIDE = {"/openapi.json", "/static", "/mcp"}
@@ -52,10 +60,7 @@ def test_no_address_is_declared_beside_the_registry(kb: KnowledgeBase) -> None:
 def answered(routes: list[BaseRoute]) -> Iterator[tuple[str, str]]:
     """Method and address of everything that these routes answer, in their order."""
     for route in routes:
-        inner = getattr(route, "original_router", None)
-        if inner is not None:  # newer releases of FastAPI keep a router whole
-            yield from answered(inner.routes)
-        elif isinstance(route, Route | APIRoute):
+        if isinstance(route, Route | APIRoute):
             for method in sorted((route.methods or {"*"}) - {"HEAD"}):
                 yield method, route.path
         elif isinstance(route, Mount):
@@ -65,14 +70,66 @@ def answered(routes: list[BaseRoute]) -> Iterator[tuple[str, str]]:
 def test_every_route_has_a_rule_and_every_rule_a_route_in_the_same_order(
     kb: KnowledgeBase,
 ) -> None:
-    """The order counts: an address is judged by the first rule that fits, as by the first route."""
+    """The table is read beside the routes; a request is judged by the first route that fits."""
     expected = [(method, path) for method, path, _ in rules()]
     assert list(answered(create_app(kb).router.routes)) == expected
 
 
-def test_an_address_without_a_route_is_for_nobody_but_who_is_signed_in() -> None:
-    scope = {"type": "http", "path": "/nowhere", "root_path": ""}
+def test_an_address_without_a_route_is_for_nobody_but_who_is_signed_in(kb: KnowledgeBase) -> None:
+    scope = {"type": "http", "path": "/nowhere", "root_path": "", "app": create_app(kb)}
+
+    def of(**given: str) -> tuple[str, str]:
+        return RouteRules().of({**scope, "state": {}, **given})
+
     for method in ("GET", "POST", "DELETE"):
-        assert RouteRules().of({**scope, "method": method}) == ("", "own")
-    assert RouteRules().of({**scope, "method": "HEAD", "path": "/static/app.js"})[1] == "open"
-    assert RouteRules().of({**scope, "method": "PUT", "path": "/users"}) == ("", "own")
+        assert of(method=method) == ("", "own")
+    assert of(method="HEAD", path="/static/app.js")[1] == "open"
+    assert of(method="PUT", path="/users") == ("", "own")
+
+
+def spellings(path: str) -> list[str]:
+    """A path as somebody may write it to get past what reads its text."""
+    encoded = "/" + "".join(f"%{ord(letter):02x}" for letter in path[1:])
+    behind = ("%0A", "/", "%2F", ";x", "%00")
+    return [encoded, path.upper(), f"/{path}", f"/x/..{path}", *(path + one for one in behind)]
+
+
+async def test_guards_judge_by_the_route_that_runs_however_its_address_is_spelt(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is decided about a request is what is decided about its route as it is declared."""
+    ran: list[str] = []
+
+    async def handle(route: Any, scope: Any, receive: Any, send: Any) -> None:
+        if scope["method"] in (getattr(route, "methods", None) or [scope["method"]]):
+            ran.append(route.path)
+
+    async def nothing(*_: object) -> None:
+        pass
+
+    for kind in (Route, APIRoute, Mount):
+        monkeypatch.setattr(kind, "handle", handle)
+    app = create_app(kb)
+    app.router.default = nothing
+    judge, bodies = RouteRules(), BodyLimits(most_bytes=1, seconds=1, larger={UPLOAD_PATH: 2})
+
+    async def judged(method: str, spelt: str) -> tuple[str, tuple[Any, ...]]:
+        """The route that runs, and what the guards say to a request that is spelt so."""
+        scope = {"type": "http", "method": method, "path": unquote(spelt), "app": app}
+        scope |= {"headers": [(b"sec-fetch-site", b"cross-site")], "query_string": b""}
+        said = (judge.of(scope), work_at(scope), bodies.of(scope), _is_visit(scope))
+        await app.router(scope, nothing, nothing)  # type: ignore[arg-type]
+        return ran.pop() if ran else "", (route_of(scope), *said)
+
+    for method, path, access in rules():
+        method = "POST" if method == "*" else method
+        plain = "/static/app.js" if path == "/static" else re.sub(r"{.*?}", "x", path)
+        runs, expected = await judged(method, plain)
+        assert (runs, judge.of({"method": method, "state": {"route": path}})) == (
+            path,
+            (path, access),
+        )
+        for spelt in spellings(plain):
+            runs, said = await judged(method, spelt)
+            assert said[0] == runs, (method, spelt)
+            assert said == expected or runs != path, (method, spelt)

@@ -29,6 +29,7 @@ from wellread.ingest.reindex import tidy
 from wellread.ingest.sources.addresses import is_web
 from wellread.ingest.sources.discover import local_path, uri_of
 from wellread.kb import KnowledgeBase
+from wellread.kb.seen_by import whole_of
 from wellread.store.schema.catalogue_values import SourceRecord, VersionKey
 from wellread.store.schema.database import chunks
 from wellread.types import DocumentFacts
@@ -196,7 +197,7 @@ def remove_conversation(kb: KnowledgeBase, session_id: str, owner: str) -> int |
     """
     removed = kb.catalogue.sessions.remove(session_id, owner)
     if removed is not None:
-        purge_if_quick(kb)
+        purge_if_quick(whole_of(kb))  # the stores are everybody's: no reader's view rewrites them
     return removed
 
 

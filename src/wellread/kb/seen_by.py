@@ -25,7 +25,7 @@ from wellread.models.readers.lexical import LexicalReader
 from wellread.store.base import Fingerprint, KeptIndex
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.readable_catalogue import ReadableCatalogue
-from wellread.store.rights.restricted_database import RestrictedReaders
+from wellread.store.rights.restricted_database import Reads, RestrictedReaders
 from wellread.types import Filters
 
 _VIEWS = "views"  # under which a knowledge base holds them
@@ -125,7 +125,7 @@ class _Rights:
     def __init__(self, collections: frozenset[str], readers: RestrictedReaders) -> None:
         self.collections = collections
         self.readers = readers
-        self.shown = ReadableCatalogue(readers, collections, "")
+        self.shown = ReadableCatalogue(readers, Reads(collections, ""))
         self._index: tuple[KeptIndex, ReadableIndex] | None = None
 
     def index_over(self, index: KeptIndex) -> ReadableIndex:
@@ -163,7 +163,8 @@ class KnowledgeBaseView(KnowledgeBase):
         rights = self._rights
         if rights is None:
             return self.whole.catalogue
-        made = ReadableCatalogue(rights.readers, rights.collections, self.asker.owner)
+        own = Reads(rights.collections, self.asker.owner, self.asker.limited)
+        made = ReadableCatalogue(rights.readers, own)
         made.vocabulary = rights.shown.vocabulary
         return made
 

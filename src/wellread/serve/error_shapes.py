@@ -20,6 +20,7 @@ class Problem:
         hint: what to do about it; may be empty.
         status: the HTTP status.
         param: the field of the request that is wrong; empty when it is none.
+        wait: seconds after which it may be otherwise (``Retry-After``); 0: not known.
     """
 
     error: str
@@ -27,6 +28,7 @@ class Problem:
     hint: str = ""
     status: int = HTTPStatus.INTERNAL_SERVER_ERROR
     param: str = ""
+    wait: int = 0
 
     def __post_init__(self) -> None:
         """An error quotes names of files and what was asked: nothing of that drives a screen."""

@@ -51,8 +51,10 @@ def visitor(server: FastAPI) -> Visitor:
     """A browser without a cookie; with ``name``, one that signs in."""
 
     @asynccontextmanager
-    async def opened(name: str = "", **options: Any) -> AsyncIterator[httpx.AsyncClient]:
-        transport = httpx.ASGITransport(server, raise_app_exceptions=False)
+    async def opened(
+        name: str = "", address: str = "127.0.0.1", **options: Any
+    ) -> AsyncIterator[httpx.AsyncClient]:
+        transport = httpx.ASGITransport(server, raise_app_exceptions=False, client=(address, 1))
         made = {"base_url": BASE_URL, "headers": OUR_PAGE, **options}
         async with httpx.AsyncClient(transport=transport, **made) as client:
             if name:

@@ -5,20 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 import time_machine
 from fastapi import FastAPI
 from tests.serve.accounts.conftest import SECRET, Visitor, program
 from tests.serve.accounts.test_sign_in import an_address
+from tests.serve.rights.test_rights_tools import begun, call
 
 from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.calls import Call, paid_by
 from wellread.errors import BudgetError
 from wellread.ingest.forget_user import forget_user
+from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
 from wellread.serve.guards.route_rules import rules
+from wellread.serve.mcp.places import cursor_at, placed
+from wellread.serve.mcp.served import Served
+from wellread.serve.web.page_images import PageImages
+from wellread.serve.web.pages import document_pages
 from wellread.store.catalogue.accounts import Accounts
 from wellread.store.catalogue.accounts.audit_records import Deed
 from wellread.store.schema.tables import metadata
@@ -108,6 +115,67 @@ async def test_the_log_says_who_did_what(
         page = await client.get("/users/audit?user=rea")
         assert "opened" in page.text
         assert "my own password" not in (await client.get("/users/audit")).text
+
+
+# Every way to open a document: a route, or a tool of the protocol with its argument.
+OPENED = [
+    "/view/{id}",
+    "/view/{id}?pane=true",
+    "/documents/{id}/media",
+    "/documents/{id}/pages/1.png",
+    "/api/documents/{id}",
+    "/api/documents/{title}",
+    "/api/documents/{uri}",
+    "/api/videos/{id}/transcript",
+    "/api/videos/{title}/transcript",
+    "/api/segments/{passage}/context",
+    "/search/context/{passage}",
+    "fetch id {id}",
+    "fetch id {title}",
+    "fetch id {passage}",
+    "fetch id {id} cursor {fetch}",
+    "open_source source {id}",
+    "open_source source {passage}",
+    "open_source source {id} cursor {open_source}",
+    "read uri wellread://documents/{id}",
+    "read uri wellread://documents/{id}?cursor={resource}",
+]
+
+
+async def test_every_way_to_open_a_document_is_in_the_log_with_its_id(
+    kb: KnowledgeBase, server: FastAPI, accounts: Accounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (talk,) = [one for one in kb.catalogue.documents("town") if one.kind == "transcript"]
+    file = Path(local_path(talk.uri))
+    for name in ("recording_beside", "original_pdf"):
+        monkeypatch.setattr(document_pages, name, lambda *_: file)
+    monkeypatch.setattr(PageImages, "png", lambda *_: b"a picture")
+    place = placed(Served(kb=kb), talk.id)
+    names = {one: cursor_at(one, place, start=5) for one in ("fetch", "open_source", "resource")}
+    names |= {"id": talk.id, "uri": talk.uri, "title": talk.title}
+    names["passage"] = kb.catalogue.passages_of([talk.id])[0].id
+    _, key = accounts.keys.new(accounts.users.named("rea").id, "script", ("read", "ask"))
+    async with server.router.lifespan_context(server), program(server, key) as client:
+        session = await begun(client)
+        for way in OPENED:
+            before = len(accounts.audit.newest(action="opened"))
+            named = way.format(**names)
+            if way.startswith("/"):
+                reply = await client.get(named)
+            else:
+                tool, *words = named.split(" ")
+                arguments = dict(zip(words[::2], words[1::2], strict=True))
+                reading = ("resources/read", arguments)
+                used = ("tools/call", {"name": tool, "arguments": arguments})
+                sent = reading if tool == "read" else used
+                reply = await call(client, session, *sent)
+                assert '"isError":true' not in reply.text, (way, reply.text)
+            assert reply.status_code == 200, (way, reply.text)
+            log = accounts.audit.newest(action="opened")
+            assert (len(log), log[0].documents) == (before + 1, (talk.id,)), way
+        for path in ("/view/doc_none", "/api/documents/none", "/search/context/psg_none"):
+            assert (await client.get(path)).status_code == 404
+        assert len(accounts.audit.newest(action="opened")) == len(OPENED)
 
 
 async def test_an_answer_is_in_the_log_with_what_it_shows_and_without_a_copy_of_the_question(
@@ -279,3 +347,57 @@ async def test_an_admin_manages_users_in_the_browser(visitor: Visitor, accounts:
     assert f"POST /users/{zoe.id}/change role" in changed
     assert all("zoe" not in one for one in changed)
     assert "$argon2" not in str(page)
+
+
+# --- what is somebody's own ---
+
+# What is sent to each route that changes it, in the order in which it is done.
+CHANGES_OF_ONES_OWN: list[tuple[str, dict[str, object]]] = [
+    ("PATCH /api/sessions/{session_id}", {"title": "mine"}),
+    ("POST /conversations/{session_id}/rename", {"title": "mine"}),
+    ("POST /api/answers/{answer_id}/verify", {}),
+    ("POST /answers/{answer_id}/verify", {}),
+    ("PUT /api/answers/{answer_id}/feedback", {"score": 50}),
+    ("PATCH /api/answers/{answer_id}/feedback", {"comment": "good"}),
+    ("DELETE /api/answers/{answer_id}/feedback", {}),
+    ("POST /answers/{answer_id}/feedback", {"score": "50"}),
+    ("POST /answers/{answer_id}/feedback/remove", {}),
+    ("PATCH /api/preferences", {"length": "short"}),
+    ("POST /preferences", {"length": "long"}),
+    ("POST /preferences/learned", {"consent": "yes"}),
+    ("POST /api/notices/seen", {"ids": [1]}),
+    ("POST /notices/seen", {"notice": "1"}),
+    ("PATCH /api/gaps/{gap_id}", {"status": "closed"}),
+    ("POST /gaps/{gap_id}/status", {"status": "open", "cluster": "c1"}),
+    ("POST /api/research/{run_id}/start", {}),
+    ("POST /api/research/{run_id}/resume", {}),
+    ("POST /api/research/{run_id}/cancel", {}),
+    ("DELETE /api/research/{run_id}", {}),
+    ("DELETE /api/sessions/{session_id}", {}),
+    ("POST /conversations/{session_id}/remove", {}),
+]
+
+
+@pytest.mark.parametrize("name", ["rea", "ed"])
+async def test_everybody_changes_and_removes_what_is_their_own(
+    visitor: Visitor, accounts: Accounts, kb: KnowledgeBase, name: str
+) -> None:
+    user = accounts.users.named(name)
+    needs = {f"{method} {path}": access for method, path, access in rules()}
+    kb.catalogue.notices.tell(user.id, "gap_closed", "x", "told")
+    ids = {"gap_id": kb.catalogue.record_gap("Who flew?", "nothing", owner=user.id)}
+    async with visitor(name) as client:
+        plan = {"question": "Compare the ferry and the pier", "planOnly": True}
+        ids["run_id"] = (await client.post("/api/research", json=plan)).json()["id"]
+        for route, sent in CHANGES_OF_ONES_OWN:
+            if needs[route] not in MAY[user.role]:
+                continue
+            if not kb.catalogue.sessions.of(user.id):
+                given = (await client.post("/api/ask", json={"question": ASKED})).json()
+                ids |= {"session_id": given["sessionId"], "answer_id": given["id"]}
+            method, path = route.format(**ids).split()
+            as_what = {"json" if "/api/" in path else "data": sent}
+            response = await client.request(method, path, **as_what)
+            ended = response.status_code == 409 and "/research/" in path
+            assert response.status_code < 400 or ended, (route, response.text)
+    assert kb.catalogue.sessions.of(user.id) == []

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+
+import anyio
 import httpx
 import pytest
+from argon2.exceptions import VerifyMismatchError
 from fastapi import FastAPI, Request
+from sqlalchemy import update
 from tests.serve.accounts.conftest import BASE_URL, SECRET, Visitor, program, signed_in
 
 from wellread.identity import EVERYTHING, LOCAL
 from wellread.kb import KnowledgeBase
 from wellread.serve.guards.route_rules import rules
-from wellread.serve.guards.sign_in import COOKIE, SignIn
+from wellread.serve.guards.sign_in import COOKIE, HASHED, SignIn
+from wellread.serve.guards.work_limits import WAITING
 from wellread.serve.server.app import create_app
-from wellread.store.catalogue.accounts import Accounts
-from wellread.store.schema.account_values import Rights
+from wellread.store.catalogue.accounts import Accounts, passwords
+from wellread.store.schema.account_tables import api_keys
+from wellread.store.schema.account_values import Rights, Scope
 
 
 def an_address(path: str) -> str:
@@ -100,6 +108,74 @@ async def test_failed_sign_ins_are_slowed_down_also_with_the_right_password(
         assert late.status_code == 429
         assert 0 < int(late.headers["retry-after"]) <= 60
         assert (await signed_in(client, "ed")).status_code == 303  # others are not
+
+
+class SlowHasher:
+    """Stands in for the hasher: counts, and lets nothing through until it is let."""
+
+    def __init__(self) -> None:
+        self.hashed = 0
+        self.open = threading.Event()
+
+    def verify(self, _kept: str, password: str) -> None:
+        self.hashed += 1
+        assert self.open.wait(30)
+        if password != SECRET:
+            raise VerifyMismatchError
+
+    def check_needs_rehash(self, _kept: str) -> bool:
+        return False
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch, accounts: Accounts) -> Iterator[SlowHasher]:
+    made = SlowHasher()
+    accounts.users.opened_by("", "")  # makes the hash of nobody's password
+    monkeypatch.setattr(passwords, "_HASHER", made)
+    yield made
+    made.open.set()
+
+
+QUEUE = HASHED + WAITING
+
+
+@pytest.mark.parametrize(
+    ("name", "address", "allowed"),
+    [("rea", "10.0.0.{}", 5), ("nobody{}", "10.0.0.1", 20), ("nobody{}", "10.0.0.{}", QUEUE)],
+    ids=["of one name", "from one address", "all that may wait"],
+)
+async def test_of_many_guesses_at_once_no_more_are_looked_at_than_one_after_the_other(
+    visitor: Visitor, slow: SlowHasher, name: str, address: str, allowed: int
+) -> None:
+    told: list[int] = []
+
+    async def tries(name: str, address: str, password: str) -> None:
+        async with visitor(address=address) as client:
+            response = await signed_in(client, name, password)
+            assert response.status_code != 429 or int(response.headers["retry-after"]) > 0
+            told.append(response.status_code)
+
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as group:
+            for number in range(60):
+                group.start_soon(tries, name.format(number), address.format(number), "wrong")
+            while len(told) < 60 - allowed:
+                await anyio.sleep(0.005)
+            if allowed < QUEUE:  # somebody else finds room
+                group.start_soon(tries, "ed", "10.1.0.1", SECRET)
+            slow.open.set()
+        if allowed == QUEUE:
+            await tries("ed", "10.1.0.1", SECRET)
+    assert slow.hashed == allowed + 1
+    assert {one: told.count(one) for one in told} == {429: 60 - allowed, 401: allowed, 303: 1}
+
+
+async def test_a_right_password_is_no_failed_try(visitor: Visitor) -> None:
+    async with visitor() as client:
+        for password in ["wrong", *[SECRET] * 6, *["wrong"] * 4]:
+            assert (await signed_in(client, "rea", password)).status_code != 429
+        for given in ("wrong", SECRET):
+            assert (await signed_in(client, "rea", given)).status_code == 429
 
 
 async def test_a_sign_in_ends(visitor: Visitor, accounts: Accounts) -> None:
@@ -191,6 +267,7 @@ async def state_of(app: FastAPI, bearer: str = "", path: str = "/api/documents")
 
     headers = [(b"authorization", bearer.encode())] if bearer else []
     scope = {"type": "http", "method": "GET", "path": path, "headers": headers, "query_string": b""}
+    scope |= {"app": app}
     guard = SignIn(ends, app.state.door, None)  # type: ignore[arg-type]
     await guard(scope, None, None)  # type: ignore[arg-type]
     return seen[0]
@@ -219,6 +296,10 @@ async def test_a_key_opens_every_interface_within_its_scopes(
         assert (await client.post("/api/ask", json=question)).status_code == 200
         assert (await client.post("/v1/chat/completions", json=chat)).status_code == 200
         assert (await client.post("/library/sample")).status_code == 403
+    _, only_asking = accounts.keys.new(ed.id, "only asking", ("ask",))
+    async with program(server, only_asking) as client:
+        for path in ("/mcp", "/mcp%0A"):
+            assert (await client.post(path, json=call)).status_code == 403
     accounts.keys.revoke(made.id)
     async with program(server, reading) as client:
         late = await client.get("/api/documents")
@@ -240,6 +321,36 @@ async def test_a_key_is_made_at_the_account_page_and_shown_once(
         assert f"wr_{key}"[:10] in page.text
     async with program(server, f"wr_{key}") as client:
         assert (await client.get("/api/documents")).status_code == 200
+
+
+async def test_a_key_to_some_collections_is_no_admins_and_sees_no_other_conversation(
+    visitor: Visitor, server: FastAPI, accounts: Accounts
+) -> None:
+    root = accounts.users.named("root")
+    asked = {"town": "What was the ferry bought for?", "nature": "What do meadows store?"}
+    async with visitor("root") as client:
+        for topic, question in asked.items():
+            told = await client.post("/api/ask", json={"question": question, "topicId": topic})
+            assert told.status_code == 200
+        beyond = told.json()["sessionId"]
+        wanted = {"name": "k", "scope": ["admin"], "collections": "town"}
+        refused = await client.post("/account/keys", data=wanted)
+        assert (refused.status_code, "cannot have the scope admin" in refused.text) == (400, True)
+        scopes: tuple[Scope, ...] = ("read", "ask", "admin")
+        _, key = accounts.keys.new(root.id, "made before", scopes[:2], ["town"])
+        with accounts.keys._database.write() as connection:
+            connection.execute(update(api_keys).values(scopes=scopes))
+        assert accounts.keys.of(root.id)[0].scopes == ("read", "ask")
+        async with program(server, key) as limited:
+            assert (await limited.get("/users")).status_code == 403
+            listed = (await limited.get("/api/sessions")).json()["sessions"]
+            assert [one["title"] for one in listed] == [asked["town"]]
+            assert asked["nature"] not in (await limited.get("/conversations")).text
+            mine = f"/api/sessions/{beyond}"
+            for method, body in (("GET", None), ("PATCH", {"title": "x"}), ("DELETE", None)):
+                assert (await limited.request(method, mine, json=body)).status_code == 404
+        listed = (await client.get("/api/sessions")).json()["sessions"]
+        assert {one["title"] for one in listed} == set(asked.values())
 
 
 # --- rates ---

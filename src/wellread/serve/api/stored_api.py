@@ -123,8 +123,9 @@ def session(kb: Kb, session_id: str) -> SessionDetailBody:
 @router.patch("/api/sessions/{session_id}", response_model=SessionBody)
 def rename(kb: Kb, session_id: str, request: RenameRequest) -> SessionBody:
     """Give a conversation another title; no later question changes it."""
-    kb.catalogue.sessions.rename(session_id, kb.asker.owner, request.title)
-    return SessionBody.of(_known(kb, session_id))
+    known = _known(kb, session_id).id
+    kb.catalogue.sessions.rename(known, kb.asker.owner, request.title)
+    return SessionBody.of(_known(kb, known))
 
 
 @router.delete("/api/sessions/{session_id}", response_model=RemovedBody)

@@ -33,6 +33,17 @@ def opened_for(request: HTTPConnection) -> KnowledgeBase:
     return seen_by(cast(KnowledgeBase, request.app.state.kb), asker_of(request))
 
 
+def note_opened(request: HTTPConnection, document_id: str) -> None:
+    """The request is shown this document, or a part of it: for the audit log."""
+    request.state.opened = (*opened_by(request), document_id)
+
+
+def opened_by(request: HTTPConnection) -> tuple[str, ...]:
+    """The ids of the documents that the request was shown."""
+    noted: tuple[str, ...] = getattr(request.state, "opened", ())
+    return noted
+
+
 async def _opened(request: Request) -> KnowledgeBase:
     return opened_for(request)
 

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from wellread.serve.error_shapes import problem_of_status
 from wellread.serve.guards.refusals import Refusals
+from wellread.serve.guards.route_rules import route_of
 
 READING = ("GET", "HEAD")
 OUR_SITES = ("same-origin", "none")  # none: typed, or a bookmark
@@ -71,7 +72,7 @@ def _is_visit(scope: Scope) -> bool:
     headers = Headers(scope=scope)
     opens = headers.get("sec-fetch-mode", "navigate") == "navigate"
     whole = headers.get("sec-fetch-dest", "document") == "document"
-    page = not scope["path"].startswith(INTERFACES) and "origin" not in headers
+    page = not route_of(scope).startswith(INTERFACES) and "origin" not in headers
     return scope["method"] in READING and opens and whole and page
 
 

@@ -1,4 +1,4 @@
-"""How often somebody may come: requests, questions, and failed sign-ins.
+"""How often somebody may come: requests, questions, and tries to sign in.
 
 Counted in this process, or in a store that all processes share (``users.limits_storage``).
 """
@@ -6,13 +6,14 @@ Counted in this process, or in a store that all processes share (``users.limits_
 from __future__ import annotations
 
 import math
+import threading
 import time
 from typing import Literal
 
 from limits import RateLimitItem, parse_many
 from limits.errors import ConfigurationError
 from limits.storage import storage_from_string
-from limits.strategies import MovingWindowRateLimiter
+from limits.strategies import FixedWindowRateLimiter, MovingWindowRateLimiter, RateLimiter
 
 from wellread.config.team_settings import UsersSettings
 from wellread.errors import SettingsError
@@ -38,27 +39,53 @@ class RateLimits:
         for what, most in failed.items():
             self._items[what] = parse_many(f"{most}/minute;{most * HOURS_TRIES}/hour")
         try:
-            self._limiter = MovingWindowRateLimiter(storage_from_string(settings.limits_storage))
+            storage = storage_from_string(settings.limits_storage)
+            self._limiter = MovingWindowRateLimiter(storage)
         except (ConfigurationError, ValueError, ImportError) as error:
             raise SettingsError(
                 f"users.limits_storage cannot be used: {error}",
                 hint="memory://, or redis://HOST:PORT with the package redis installed",
             ) from error
+        # Counters, which one can be taken back from; a moving window keeps moments.
+        self._tries = FixedWindowRateLimiter(storage)
+        self._trying = threading.Lock()
 
     def take(self, what: Counted, who: str) -> int | None:
         """Count one; None when that is allowed, else the seconds to wait."""
         for item in self._items[what]:
             if not self._limiter.hit(item, what, who):
-                return self._pause(item, what, who)
+                return _pause(self._limiter, item, what, who)
         return None
 
-    def pause(self, what: Counted, who: str) -> int | None:
-        """The seconds to wait before one more is allowed; None when it is. Counts nothing."""
-        for item in self._items[what]:
-            if not self._limiter.test(item, what, who):
-                return self._pause(item, what, who)
+    def take_try(self, name: str, address: str) -> int | None:
+        """Count a try to sign in, before its password is looked at; as ``take``.
+
+        One that is not allowed is not counted: it is told nothing.
+        """
+        counted: list[tuple[RateLimitItem, str, str]] = []
+        with self._trying:
+            for item, what, who in self._tries_of(name, address):
+                counted.append((item, what, who))
+                if not self._tries.hit(item, what, who):
+                    self._take_back(counted)
+                    return _pause(self._tries, item, what, who)
         return None
 
-    def _pause(self, item: RateLimitItem, what: Counted, who: str) -> int:
-        reset = self._limiter.get_window_stats(item, what, who).reset_time
-        return max(1, math.ceil(reset - time.time()))
+    def give_back(self, name: str, address: str) -> None:
+        """The password was right, or was not looked at: the try does not count."""
+        with self._trying:
+            self._take_back(self._tries_of(name, address))
+
+    def _tries_of(self, name: str, address: str) -> list[tuple[RateLimitItem, str, str]]:
+        named: tuple[tuple[Counted, str], ...] = (("name", name), ("address", address))
+        return [(item, f"tried {what}", who) for what, who in named for item in self._items[what]]
+
+    def _take_back(self, counted: list[tuple[RateLimitItem, str, str]]) -> None:
+        for item, what, who in counted:
+            if self._tries.storage.get(item.key_for(what, who)) > 0:  # else its time is over
+                self._tries.hit(item, what, who, cost=-1)
+
+
+def _pause(limiter: RateLimiter, item: RateLimitItem, what: str, who: str) -> int:
+    reset = limiter.get_window_stats(item, what, who).reset_time
+    return max(1, math.ceil(reset - time.time()))

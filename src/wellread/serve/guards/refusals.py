@@ -32,7 +32,7 @@ class Refusals:
         """The response that tells of ``problem``."""
         given = dict(headers or {})
         if problem.status == TOO_MANY_REQUESTS or problem == STOPPING:
-            given.setdefault("retry-after", str(_pause(problem)))
+            given.setdefault("retry-after", str(pause_after(problem)))
         if self.wants_page(request):
             page = self._page(request, problem)
             page.headers.update(given)
@@ -53,10 +53,10 @@ class Refusals:
         await response(scope, receive, send)
 
 
-def _pause(problem: Problem) -> int:
+def pause_after(problem: Problem) -> int:
     """Seconds until it may be otherwise: a budget has the next day (UTC), all else is busy."""
     if problem.error != "budget":
-        return SOON
+        return problem.wait or SOON
     now = datetime.now(UTC)
     tomorrow = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
     return int((tomorrow - now).total_seconds()) + 1

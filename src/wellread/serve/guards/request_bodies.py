@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wellread.serve.error_shapes import Problem, problem_of_status
 from wellread.serve.guards.refusals import Refusals
+from wellread.serve.guards.route_rules import route_of
 
 SLOWEST = 64_000  # bytes a second that a body has to come at, once its first seconds are over
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
@@ -30,7 +31,7 @@ class BodyLimits:
     """How large a body may be, and how slow.
 
     Attributes:
-        larger: paths whose bodies have a limit of their own (uploads), read by their routes.
+        larger: routes whose bodies have a limit of their own (uploads), read by their routes.
         seconds: until the first byte has come; after that at ``SLOWEST`` at least.
     """
 
@@ -40,7 +41,7 @@ class BodyLimits:
 
     def of(self, scope: Scope) -> int:
         """The most bytes that a body may have at the address that is asked."""
-        return self.larger.get(scope["path"], self.most_bytes)
+        return self.larger.get(route_of(scope), self.most_bytes)
 
 
 class RefusedBodyError(Exception):
@@ -70,7 +71,7 @@ class RequestBodies:
             await self.refusals.refuse(too_large(limit), scope, receive, send)
             return
         reader = _Reader(receive, limit, self.limits.seconds)
-        if scope["path"] in self.limits.larger:
+        if route_of(scope) in self.limits.larger:
             await self.app(scope, reader.counted, send)
             return
         try:

@@ -1,22 +1,22 @@
-"""What each address demands of who asks for it, once there are users.
+"""What each route demands of who asks for it, once there are users.
 
-The table stands in the order in which the routes are declared, so that an address is judged by the
-rule of the route that answers it. A test holds the two together: a new route has no rule, and fails
-it.
+A request is judged by the route that will answer it, which the routes themselves are asked for, and
+never by how its path is spelt: ``/mcp%0A`` runs the route ``/mcp``. A test holds the table and the
+routes together: a new route has no rule, and fails it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
-from starlette.routing import compile_path
+from starlette.routing import Match
 from starlette.types import Scope
 
 # ``open``: anybody; ``own``: whoever is signed in with a browser, about themselves; else the scope
 # that their role, or their key, has to have.
 Access = Literal["open", "own", "read", "ask", "edit", "admin"]
 
+MCP_PATH = "/mcp"
 _RULES = """
 read   GET     /openapi.json
 ask    POST    /api/ask
@@ -174,23 +174,27 @@ def rules() -> list[tuple[str, str, Access]]:
 class RouteRules:
     """Finds the rule of a request."""
 
-    def __init__(self, table: Sequence[tuple[str, str, Access]] | None = None) -> None:
-        self._rules = [
-            (method, path, compile_path(_whole(path))[0], access)
-            for method, path, access in (rules() if table is None else table)
-        ]
+    def __init__(self) -> None:
+        self._rules = {(method, path): access for method, path, access in rules()}
 
     def of(self, scope: Scope) -> tuple[str, Access]:
         """The address as it is declared, and what it demands; ``own`` where no route answers."""
+        path = route_of(scope)
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
-        for allowed, path, pattern, access in self._rules:
-            if allowed in (method, "*") and pattern.match(scope["path"]):
-                return path, access
-        return "", "own"
+        access = self._rules.get((method, path)) or self._rules.get(("*", path))
+        return (path, access) if access else ("", "own")
 
 
-def _whole(path: str) -> str:
-    return "/static/{path:path}" if path == "/static" else path
+def route_of(scope: Scope) -> str:
+    """The address, as declared, of the route that will run; empty where none will.
+
+    It is found as the router finds it, once for each request.
+    """
+    state = scope.setdefault("state", {})
+    if "route" not in state:
+        found = (one for one in scope["app"].router.routes if one.matches(scope)[0] is Match.FULL)
+        state["route"] = getattr(next(found, None), "path", "")
+    return str(state["route"])
 
 
 def _known(access: str) -> Access:

@@ -7,8 +7,10 @@ who reaches the server has all rights, as long as only this machine can.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from anyio import CapacityLimiter, to_thread
@@ -20,32 +22,28 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from wellread.calls import paid_by
 from wellread.config import Settings
 from wellread.identity import LOCAL, NOBODY
-from wellread.serve.error_shapes import Problem, problem_of_status
+from wellread.serve.error_shapes import Problem, ProblemError, problem_of_status
+from wellread.serve.guards.asking_rights import opened_by
 from wellread.serve.guards.foreign_requests import READING
 from wellread.serve.guards.rate_limits import Counted, RateLimits
 from wellread.serve.guards.refusals import Refusals
-from wellread.serve.guards.route_rules import Access, RouteRules
+from wellread.serve.guards.route_rules import MCP_PATH, Access, RouteRules, route_of
+from wellread.serve.guards.work_limits import FullError, WorkQueue
 from wellread.store.catalogue.accounts import Accounts
 from wellread.store.catalogue.accounts.audit_records import CHANGED, OPENED, Deed
 from wellread.store.catalogue.accounts.rights_reads import local_rights
-from wellread.store.schema.account_values import Rights
+from wellread.store.catalogue.accounts.user_records import plain_name
+from wellread.store.schema.account_values import Rights, User
 from wellread.store.schema.catalogue_values import REMOVED
 
+T = TypeVar("T")
 COOKIE = "wellread_session"
 SIGN_IN = "/sign-in"
 LOOKING = 8  # requests whose rights are looked up at once
+HASHED = 2  # passwords that are hashed at once
 NO_RIGHTS = Rights(user=None, asker=NOBODY, edits=frozenset(), scopes=frozenset())
-OPENS = frozenset(
-    (
-        "/view/{document_id}",
-        "/documents/{document_id}/media",
-        "/api/documents/{name:path}",
-        "/api/videos/{name:path}/transcript",
-    )
-)
 FORGET_ME = "/account/forget"
 FORGETTING = frozenset((FORGET_ME, "/users/{user_id}/remove"))  # whom, is not written down
-ID = "doc_"  # with which the id of every document begins
 UNKNOWN = problem_of_status(
     401,
     "Nobody is signed in.",
@@ -73,6 +71,7 @@ class Door:
     Attributes:
         demanded: whether users are demanded though there are none: other machines reach it.
         looking: threads of its own, so that nobody waits at the door for what is worked on inside.
+        hashing: the queue for passwords, each of which takes 64 MiB and most of a core.
     """
 
     accounts: Accounts
@@ -81,6 +80,41 @@ class Door:
     rules: RouteRules
     demanded: bool = False
     looking: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(LOOKING))
+    hashing: WorkQueue = field(default_factory=lambda: WorkQueue(HASHED, "passwords are hashed"))
+
+    async def hashed(self, work: Callable[[], T]) -> T:
+        """``work``, which hashes a password, when it is its turn.
+
+        Raises:
+            ProblemError: too many wait already.
+        """
+        try:
+            async with self.hashing.turn():
+                return await to_thread.run_sync(work)
+        except FullError as error:
+            raise ProblemError(error.problem) from error
+
+    async def opened_by(self, name: str, password: str, address: str) -> User | None:
+        """The user who has this name and password, and may sign in; else None.
+
+        The try is counted before the password is looked at, so that of many at once no more are
+        told anything than one after the other; it is given back when it was right.
+
+        Raises:
+            ProblemError: there were too many wrong ones, or too many wait already.
+        """
+        tried = plain_name(name, strict=False)
+        pause = await to_thread.run_sync(self.rates.take_try, tried, address)
+        if pause is not None:
+            raise ProblemError(too_often(pause))
+        try:
+            user = await self.hashed(partial(self.accounts.users.opened_by, name, password))
+        except ProblemError:
+            await to_thread.run_sync(self.rates.give_back, tried, address)
+            raise
+        if user is not None:
+            await to_thread.run_sync(self.rates.give_back, tried, address)
+        return user
 
     def known(self, bearer: str | None, cookie: str) -> Rights | None:
         """The rights of who shows this key or cookie; None when nobody does who may sign in.
@@ -122,7 +156,6 @@ class SignIn:
         request = Request(scope)
         path, access = self.door.rules.of(scope)
         state = scope.setdefault("state", {})
-        state["route"] = path
         bearer, cookie = bearer_of(scope), request.cookies.get(COOKIE, "")
         rights = await to_thread.run_sync(
             self.door.known, bearer, cookie, limiter=self.door.looking
@@ -132,10 +165,10 @@ class SignIn:
             return
         rights = rights or NO_RIGHTS
         state["asker"], state["rights"] = rights.asker, rights
-        problem, headers = await self._refusal(rights, access, scope)
+        problem = await self._refusal(rights, access, scope)
         if problem is not None:
             await self._note(request, path, access, rights, str(problem.status))
-            await self.refusals.refuse(problem, scope, receive, send, headers)
+            await self.refusals.refuse(problem, scope, receive, send)
             return
         status = _Status(send)
         try:
@@ -145,23 +178,19 @@ class SignIn:
             outcome = "" if status.code < 400 else str(status.code)
             await self._note(request, path, access, rights, outcome)
 
-    async def _refusal(
-        self, rights: Rights, access: Access, scope: Scope
-    ) -> tuple[Problem | None, dict[str, str]]:
+    async def _refusal(self, rights: Rights, access: Access, scope: Scope) -> Problem | None:
         """Why somebody who is known may not; None when they may."""
         if access == "open" or rights.user is None:
-            return None, {}
+            return None
         allowed = bool(rights.session_id) if access == "own" else access in rights.scopes
-        if scope["path"] == "/mcp" and "read" not in rights.scopes:
+        if route_of(scope) == MCP_PATH and "read" not in rights.scopes:
             allowed = False  # some of its tools only read, one only asks
-        if not allowed and (access != "own" or self.door.rules.of(scope)[0]):
-            return FORBIDDEN, {}
+        if not allowed and (access != "own" or route_of(scope)):
+            return FORBIDDEN
         if rights.session_id and scope["method"] not in READING and not says_its_page(scope):
-            return UNPROVED, {}
+            return UNPROVED
         pause = await to_thread.run_sync(self.door.pause, rights, access, limiter=self.door.looking)
-        if pause is not None:
-            return too_often(pause), {"retry-after": str(pause)}
-        return None, {}
+        return None if pause is None else too_often(pause)
 
     async def _send_to_sign_in(
         self, request: Request, bearer: str | None, receive: Receive, send: Send
@@ -210,10 +239,8 @@ def _deed(request: Request, path: str, access: Access, rights: Rights, outcome: 
     }
     if path == FORGET_ME and not outcome:
         facts |= {"user_id": REMOVED, "key_id": "", "address": ""}
-    if path in OPENS and not outcome:
-        known = next((part for part in scope["path"].split("/") if part.startswith(ID)), "")
-        shown = (known,) if known else ()
-        return Deed(action=OPENED, target=path, documents=shown, **facts)
+    if (shown := opened_by(request)) and not outcome:
+        return Deed(action=OPENED, target=path, documents=tuple(dict.fromkeys(shown)), **facts)
     changes = scope["method"] not in READING and access in ("edit", "admin", "own")
     if changes or outcome == "403":
         of = scope.get("state", {}).get("changed", "")
@@ -251,6 +278,5 @@ def sign_in_at(request: Request) -> str:
 
 def too_often(pause: int) -> Problem:
     """Told to who comes too often."""
-    return problem_of_status(
-        429, "Too many requests in a short time.", f"Try again in {pause} seconds."
-    )
+    told = "Too many requests in a short time."
+    return replace(problem_of_status(429, told, f"Try again in {pause} seconds."), wait=pause)

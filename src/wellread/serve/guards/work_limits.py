@@ -8,7 +8,6 @@ waits for its turn or runs: what a program asked that nobody reads would cost as
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Literal
@@ -19,17 +18,26 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from wellread.serve.error_shapes import STOPPING, Problem, problem_of_status
 from wellread.serve.guards.foreign_requests import READING
 from wellread.serve.guards.refusals import Refusals
+from wellread.serve.guards.route_rules import MCP_PATH, route_of
 
 Kind = Literal["ask", "check"]
 WAITING = 32  # in each queue, beside what is worked on
-_PATHS: Mapping[Kind, re.Pattern[str]] = {
-    "ask": re.compile(
-        r"/api/(?:ask|query|query/deep|research|gaps/ask)"
-        r"|/v1/(?:chat/completions|responses)"
-    ),
-    "check": re.compile(r"/api/(?:check|catalogue)|(?:/api)?/answers/[^/]+/verify"),
-}
-_MCP = "/mcp"  # its SDK stops a call whose client cancels it, or hangs up (newer protocol)
+_ASKS = (
+    "/api/ask",
+    "/api/query",
+    "/api/query/deep",
+    "/api/research",
+    "/api/gaps/ask",
+    "/v1/chat/completions",
+    "/v1/responses",
+)
+_CHECKS = (
+    "/api/check",
+    "/api/catalogue",
+    "/api/answers/{answer_id}/verify",
+    "/answers/{answer_id}/verify",
+)
+_KINDS: Mapping[str, Kind] = {**dict.fromkeys(_ASKS, "ask"), **dict.fromkeys(_CHECKS, "check")}
 
 
 class FullError(Exception):
@@ -105,7 +113,8 @@ class WorkLimits:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on when it is its turn."""
-        if scope["type"] != "http" or scope["path"].startswith(_MCP):
+        if scope["type"] != "http" or route_of(scope) == MCP_PATH:
+            # Its SDK stops a call whose client cancels it, or hangs up (newer protocol).
             await self.app(scope, receive, send)
             return
         kind = work_at(scope)
@@ -133,9 +142,7 @@ class WorkLimits:
 
 def work_at(scope: Scope) -> Kind | None:
     """What kind of work a request asks for; None when it is none to speak of."""
-    if scope["method"] != "POST":
-        return None
-    return next((kind for kind, path in _PATHS.items() if path.fullmatch(scope["path"])), None)
+    return _KINDS.get(route_of(scope)) if scope["method"] == "POST" else None
 
 
 class _Watched:

@@ -119,6 +119,7 @@ def _text(served: Served, uri: str) -> str:
         start = begin or 0
     else:
         place = placed(served, name)
+    served.opened(place.listed.facts.id)
     whole = place.document.text
     end = page_end(whole, start, PAGE_TOKENS)
     text = readable(place.document, Span(start=start, end=end))

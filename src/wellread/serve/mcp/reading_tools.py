@@ -168,6 +168,7 @@ def fetch(call: Call, wanted: FetchArguments) -> CallToolResult:
         place, start, end = continued(call.served, "fetch", wanted.cursor)
     else:
         place, start, end = placed(call.served, wanted.id), None, None
+    call.served.opened(place.listed.facts.id)
     return fitted(partial(_fetched, wanted.id, place, start, end))
 
 
@@ -211,6 +212,7 @@ def open_source(call: Call, wanted: OpenArguments) -> CallToolResult:
         place, start, end = continued(call.served, "open_source", wanted.cursor)
     else:
         place, start, end = placed(call.served, wanted.source), None, None
+    call.served.opened(place.listed.facts.id)
     return fitted(partial(_opened, call, place, start, end))
 
 

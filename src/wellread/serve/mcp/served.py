@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from starlette.requests import Request
 
 from wellread.errors import RequestError, UnknownCollectionError
 from wellread.kb import KnowledgeBase
-from wellread.serve.guards.asking_rights import opened_for
+from wellread.serve.guards.asking_rights import note_opened, opened_for
 from wellread.serve.guards.work_limits import WorkQueues
 from wellread.store.catalogue.documents.listings import ListedDocument
 
@@ -28,6 +29,7 @@ class Served:
 
     Attributes:
         queues: in which tools wait for their turn, beside what else the server does.
+        opened: is told the id of each document that is shown.
 
     Raises:
         UnknownCollectionError: one of ``collections`` does not exist.
@@ -36,6 +38,7 @@ class Served:
     kb: KnowledgeBase
     collections: tuple[str, ...] = ()
     queues: WorkQueues | None = None
+    opened: Callable[[str], None] = lambda _: None
 
     def __post_init__(self) -> None:
         known = self.kb.catalogue.collection_names()
@@ -86,7 +89,9 @@ def served_for(context: ServerRequestContext[Served]) -> Served:
         StoreError: the catalogue cannot be opened.
     """
     served, request = context.lifespan_context, context.request
-    return replace(served, kb=opened_for(request)) if isinstance(request, Request) else served
+    if not isinstance(request, Request):
+        return served
+    return replace(served, kb=opened_for(request), opened=partial(note_opened, request))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,7 @@ from wellread.serve.guards.rate_limits import RateLimits
 from wellread.serve.guards.refusals import Refusals
 from wellread.serve.guards.request_bodies import BodyLimits, RequestBodies
 from wellread.serve.guards.request_log import RequestLog
-from wellread.serve.guards.route_rules import RouteRules
+from wellread.serve.guards.route_rules import MCP_PATH, RouteRules
 from wellread.serve.guards.security_headers import SecurityHeaders
 from wellread.serve.guards.sign_in import Door, SignIn
 from wellread.serve.guards.work_limits import WorkLimits, WorkQueues
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 ROUTERS = (*API_ROUTERS, *OPENAI_ROUTERS, probes.router, *PAGE_ROUTERS)
-MCP_PATH = "/mcp"
 LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
 ASKED_FOR_HEALTH = 2  # at once, each in a thread that nothing else takes
 TRIM_SECONDS = 6 * 3_600

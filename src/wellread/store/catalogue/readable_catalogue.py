@@ -65,8 +65,7 @@ class ReadableCatalogue(Catalogue):
     What is written is the asker's own; the material is not written.
     """
 
-    def __init__(self, readers: RestrictedReaders, collections: frozenset[str], owner: str) -> None:
-        own = Reads(collections, owner)
+    def __init__(self, readers: RestrictedReaders, own: Reads) -> None:
         super().__init__(RestrictedDatabase(readers, own))
         material = RestrictedDatabase(readers, own, writes=False)
         self.jobs = Jobs(material)
@@ -84,9 +83,9 @@ class ReadableCatalogue(Catalogue):
         self.coverage = CoverageReads(material)
         self.gap_ledger = _OwnGaps(self._database)
         self.notices = _OwnNotices(self._database)
-        everybody = RestrictedDatabase(readers, Reads(collections, None))
+        everybody = RestrictedDatabase(readers, Reads(own.collections, None))
         records = (FeedbackRecords(self._database), FeedbackRecords(readers.whole))
-        self.feedback = _SharedFeedback(everybody, *records, owner)
+        self.feedback = _SharedFeedback(everybody, *records, own.owner)
         self.expiry = Expiry(everybody)
         self._counted: WordCounts | None = None
 

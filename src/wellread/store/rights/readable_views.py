@@ -6,8 +6,9 @@ ones first, so that every query, however it is written, reads the views: there i
 one of them could forget. Nothing can be written through them.
 
 ``RULES`` says for each table which rows are readable; a table without a rule fails a test, and
-shows nothing. Three small temporary tables hold who asks: ``readable`` the names of collections,
-``asker`` the owner (NULL: of everybody, for what is learned from all).
+shows nothing. Two small temporary tables hold who asks: ``readable`` the names of collections,
+``asker`` the owner (NULL: of everybody, for what is learned from all) and whether a key asks that
+is limited to these collections.
 """
 
 # ruff: noqa: S608 - every word of this SQL is ours
@@ -54,6 +55,7 @@ def _answer_known(column: str) -> str:
     )
 
 
+_NOT_LIMITED = "(SELECT limited FROM {temp}.asker) = 0"
 _OWN = "(t.owner = (SELECT owner FROM {temp}.asker) OR (SELECT owner FROM {temp}.asker) IS NULL)"
 
 # All that the answer rests on or names is readable, and all that it could be drawn from and that
@@ -122,7 +124,9 @@ RULES = {
     "cached_answers": _of("answers", "answer_id"),
     "feedback": _FEEDBACK,
     "feedback_marks": f"{_of('feedback', 'feedback_id')} AND NOT {_hidden('t.key')}",
-    "sessions": _OWN,
+    "sessions": f"{_OWN} AND ({_NOT_LIMITED} OR NOT EXISTS (SELECT 1 FROM {{main}}.answers a"
+    " WHERE a.session_id = t.id AND a.owner = t.owner"
+    " AND NOT EXISTS (SELECT 1 FROM {temp}.answers p WHERE p.id = a.id)))",
     "gaps": _GAP,
     "notices": f"{_OWN} AND {_answer_known('target')}",
     "preferences": _OWN,
@@ -161,7 +165,7 @@ def statements(dialect: str, schema: str) -> Iterator[str]:
     temp = "temp" if dialect == "sqlite" else "pg_temp"
     rowid = " WITHOUT ROWID" if dialect == "sqlite" else ""
     yield f"CREATE TEMP TABLE readable (name TEXT PRIMARY KEY){rowid}"
-    yield "CREATE TEMP TABLE asker (owner TEXT)"
+    yield "CREATE TEMP TABLE asker (owner TEXT, limited INTEGER)"
     # Those that others look into come first.
     order = ("answers", "feedback", "jobs", "research_runs")
     for table in (*order, *sorted(set(metadata.tables) - set(order))):

@@ -30,10 +30,12 @@ class Reads:
     Attributes:
         collections: the names of those that may be read.
         owner: whose answers and conversations; None: of everybody, to learn from.
+        limited: as ``Asker.limited``.
     """
 
     collections: frozenset[str]
     owner: str | None
+    limited: bool = False
 
 
 class RestrictedReaders:
@@ -135,5 +137,6 @@ def _tell(connection: Connection, reads: Reads) -> None:
     names = [{"name": name} for name in sorted(reads.collections)]
     if names:
         connection.execute(text("INSERT INTO readable (name) VALUES (:name)"), names)
-    connection.execute(text("INSERT INTO asker (owner) VALUES (:owner)"), {"owner": reads.owner})
+    asker = {"owner": reads.owner, "limited": int(reads.limited)}
+    connection.execute(text("INSERT INTO asker VALUES (:owner, :limited)"), asker)
     connection.commit()

@@ -10,6 +10,8 @@ import asyncio
 import os
 import time
 from collections.abc import Mapping
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -23,11 +25,16 @@ KNOWN_FOR = 3600.0  # seconds after which the provider is asked again what it is
 SECONDS = 10.0  # that one call may take
 LEEWAY = 60  # seconds by which clocks may differ
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA"]
+NO_ANSWER = (AttributeError, KeyError, TypeError, ValueError)  # it is not what it should be
 INSTALL = "pip install 'wellread[oidc]', and start the server again"
 
 
 class ProviderError(WellreadError):
-    """The identity provider cannot be reached, or what it says is not to be believed."""
+    """The identity provider signs nobody in, or what it says is not to be believed."""
+
+
+class ProviderGoneError(ProviderError):
+    """The identity provider cannot be reached, or does not answer as one."""
 
 
 class IdentityProvider:
@@ -43,7 +50,7 @@ class IdentityProvider:
         """Where to send somebody, and what has to come back with them.
 
         Raises:
-            ProviderError: the provider cannot be reached.
+            ProviderGoneError: the provider cannot be reached.
             SettingsError: the extra is not installed.
         """
         facts, _ = await self._known()
@@ -63,10 +70,10 @@ class IdentityProvider:
 
         Raises:
             ProviderError: the provider refuses the code, or says what is not to be believed.
+            ProviderGoneError: it cannot be reached, or does not answer as one.
             SettingsError: the extra is not installed.
         """
         from authlib.common.errors import AuthlibBaseError  # noqa: PLC0415 - an extra
-        from httpx import HTTPError  # noqa: PLC0415 - slow
 
         facts, keys = await self._known()
         async with self._client(redirect) as client:
@@ -74,9 +81,12 @@ class IdentityProvider:
                 token = await client.fetch_token(
                     facts["token_endpoint"], code=code, code_verifier=attempt.verifier
                 )
-            except (AuthlibBaseError, HTTPError, ValueError) as error:
+                id_token = str(token.get("id_token", ""))
+            except AuthlibBaseError as error:
                 raise ProviderError(f"the identity provider refuses the code: {error}") from error
-        claims = self._believed(str(token.get("id_token", "")), keys, attempt.nonce)
+            except (*_connection_errors(), *NO_ANSWER) as error:
+                raise self._gone(error) from error
+        claims = self._believed(id_token, keys, attempt.nonce)
         return self._identity(claims)
 
     def _client(self, redirect: str) -> Any:
@@ -98,9 +108,10 @@ class IdentityProvider:
 
     async def _known(self) -> tuple[Mapping[str, Any], Any]:
         """What the provider says of itself, and its keys; asked now and then."""
-        from httpx import AsyncClient, HTTPError  # noqa: PLC0415 - slow
+        from httpx import AsyncClient  # noqa: PLC0415 - slow
 
         self._client("")  # says what is not installed
+        from joserfc.errors import JoseError  # noqa: PLC0415 - an extra
         from joserfc.jwk import KeySet  # noqa: PLC0415 - an extra
 
         async with self._asking:
@@ -112,16 +123,13 @@ class IdentityProvider:
                     told = await client.get(f"{issuer}/.well-known/openid-configuration")
                     facts = told.raise_for_status().json()
                     if str(facts["issuer"]).rstrip("/") != issuer:
-                        raise ProviderError(f"{issuer} says that it is {facts['issuer']}")
+                        raise ProviderGoneError(f"{issuer} says that it is {facts['issuer']}")
                     held = await client.get(_safe(facts["jwks_uri"]))
                     keys = KeySet.import_key_set(held.raise_for_status().json())
                 for name in ("authorization_endpoint", "token_endpoint"):
                     _safe(facts[name])
-            except (HTTPError, KeyError, TypeError, ValueError) as error:
-                raise ProviderError(
-                    f"the identity provider {issuer} does not answer as one: {error}",
-                    hint="check oidc.issuer",
-                ) from error
+            except (JoseError, *_connection_errors(), *NO_ANSWER) as error:
+                raise self._gone(error) from error
             self._facts = (time.monotonic() + KNOWN_FOR, facts, keys)
             return facts, keys
 
@@ -147,9 +155,16 @@ class IdentityProvider:
             raise ProviderError(
                 f"what the identity provider says is not to be believed: {error}"
             ) from error
-        if claims.get("azp", client) != client:
+        several = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
+        if claims.get("azp", "" if several else client) != client:
             raise ProviderError("the identity provider speaks to somebody else")
         return claims
+
+    def _gone(self, error: Exception) -> ProviderGoneError:
+        return ProviderGoneError(
+            f"the identity provider {self._issuer} does not answer as one: {error}",
+            hint="check oidc.issuer, and whether it can be reached from here",
+        )
 
     @property
     def _issuer(self) -> str:
@@ -158,13 +173,19 @@ class IdentityProvider:
     def _identity(self, claims: Mapping[str, Any]) -> Identity:
         named = claims.get(self._settings.name_claim) or claims.get("email") or claims["sub"]
         said = claims.get(self._settings.groups_claim) if self._settings.groups_claim else None
-        groups = [said] if isinstance(said, str) else said
+        groups = said if isinstance(said, list) or said is None else [said]
         return Identity(
             issuer=self._issuer,
             subject=str(claims["sub"]),
             name=str(named),
             groups=None if groups is None else tuple(str(one) for one in groups),
         )
+
+
+def _connection_errors() -> tuple[type[Exception], ...]:
+    """What a connection that fails raises, of our HTTP library and of that which authlib brings."""
+    stacks = [import_module(name) for name in ("httpx", "httpx2") if find_spec(name)]
+    return tuple(error for one in stacks for error in (one.HTTPError, one.InvalidURL))
 
 
 def provider_of(

@@ -20,7 +20,7 @@ from wellread.library.changed_source import said_now
 from wellread.locators import RECORDINGS, Marks
 from wellread.serve.api.queries import FAR, StrictModel
 from wellread.serve.features.bodies import Body, PlaceBody, SpanBody, view_url
-from wellread.serve.guards.asking_rights import Kb
+from wellread.serve.guards.asking_rights import Kb, note_opened
 from wellread.serve.web.answer_parts import place_of
 from wellread.serve.web.document_layout import Page, page_of
 from wellread.serve.web.page_images import PageImages, ShownPage, original_pdf, shown_pages
@@ -121,6 +121,7 @@ def view(
         gone = _citation(answer[1] if answer else None, asked.citation)
         missing = "parts/source_missing.html" if asked.pane else "missing.html"
         return drawn(request, missing, {"cited": gone}, status=404)
+    note_opened(request, known.id)
     cited = _cited(document, known, asked, answer[1] if answer else None)
     if cited.changed and answer:
         cited = _both_versions(kb, document, known, cited, answer, asked.citation)
@@ -250,7 +251,7 @@ def _body(
 
 
 @router.get("/documents/{document_id}/pages/{number}.png")
-def page_image(kb: Kb, images: Images, document_id: str, number: int) -> Response:
+def page_image(kb: Kb, images: Images, request: Request, document_id: str, number: int) -> Response:
     """A page of a PDF as a picture.
 
     Raises:
@@ -263,11 +264,12 @@ def page_image(kb: Kb, images: Images, document_id: str, number: int) -> Respons
         raise UnknownNameError(
             f"there are no page images of {document_id}", hint="its text is at /view/…"
         )
+    note_opened(request, document_id)
     return Response(images.png(path, number), media_type="image/png", headers=NOT_KEPT)
 
 
 @router.get("/documents/{document_id}/media")
-def media(kb: Kb, document_id: str) -> Response:
+def media(kb: Kb, request: Request, document_id: str) -> Response:
     """The recording that lies beside a transcript's file, in parts as players ask for them.
 
     Raises:
@@ -277,6 +279,7 @@ def media(kb: Kb, document_id: str) -> Response:
     path = recording_beside(facts) if facts else None
     if path is None:
         raise UnknownNameError(f"there is no recording beside {document_id}")
+    note_opened(request, document_id)
     kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
     return FileResponse(path, media_type=kind, headers=NOT_KEPT)
 

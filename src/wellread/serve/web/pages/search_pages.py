@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from wellread.library.searches import around
 from wellread.serve.api.queries import DEEPEST, ContextQuery, SearchQuery
 from wellread.serve.features.passage_views import found_body, surroundings_body
-from wellread.serve.guards.asking_rights import Kb
+from wellread.serve.guards.asking_rights import Kb, note_opened
 from wellread.serve.web.answer_parts import limit_choices
 from wellread.serve.web.rendering import PageFormat, shown
 
@@ -63,4 +63,5 @@ def context(
 ) -> Response:
     """A passage with those before and after it in its document."""
     found = around(kb, passage_id, asked.before, asked.after, asked.collections)
+    note_opened(request, found.document.id)
     return shown(request, "context.html", surroundings_body(found), asked=asked)

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import delete, insert, select, update
 
+from wellread.errors import RequestError
 from wellread.identity import random_id
 from wellread.store.catalogue.accounts.secret_tokens import (
     KEY_PREFIX,
@@ -34,7 +35,17 @@ class ApiKeys(CataloguePart):
         collections: Sequence[str] | None = None,
         expires_at: datetime | None = None,
     ) -> tuple[ApiKey, str]:
-        """Make a key. The second value is the key itself, which is told this once."""
+        """Make a key. The second value is the key itself, which is told this once.
+
+        Raises:
+            RequestError: it is to be limited to collections and an admin's all the same.
+        """
+        if collections is not None and "admin" in scopes:
+            raise RequestError(
+                "a key that is limited to collections cannot have the scope admin, which is over "
+                "all of them",
+                hint="leave out the scope admin, or the collections",
+            )
         secret = new_secret(KEY_PREFIX)
         row = {
             "id": random_id("key"),
@@ -89,7 +100,8 @@ def _made(row: Any) -> ApiKey:
     facts = dict(row._mapping)
     limited = facts["collections"]
     facts |= {
-        "scopes": tuple(facts["scopes"]),
+        # Those that were made before lose it.
+        "scopes": tuple(one for one in facts["scopes"] if limited is None or one != "admin"),
         "collections": None if limited is None else tuple(limited),
     }
     return ApiKey(**facts)

@@ -20,13 +20,13 @@ class RightsReads(CataloguePart):
         """What the user may do, or their key, which never may more."""
         with self._database.read() as connection:
             reads, edits = _collections(connection, user)
-            if key is not None and key.collections is not None:
-                reads = _within(reads, key.collections)
-                edits = _within(edits, key.collections)
+        limited = key is not None and key.collections is not None
+        if key is not None and key.collections is not None:
+            reads, edits = (_within(held, key.collections) for held in (reads, edits))
         scopes = SCOPES_OF[user.role]
         return Rights(
             user=user,
-            asker=Asker(owner=user.id, reads=reads),
+            asker=Asker(owner=user.id, reads=reads, limited=limited),
             edits=edits,
             scopes=scopes if key is None else scopes & set(key.scopes),
             key_id=key.id if key else "",

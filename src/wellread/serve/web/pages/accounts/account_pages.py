@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from typing import Annotated
 
-from anyio import to_thread
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import Field
@@ -13,11 +13,10 @@ from pydantic import Field
 from wellread.errors import RequestError
 from wellread.ingest.forget_user import forget_user
 from wellread.serve.api.queries import StrictModel
-from wellread.serve.error_shapes import ProblemError
 from wellread.serve.features.accounts.account_bodies import KeyBody, NewKeyBody, new_key
 from wellread.serve.features.bodies import PlainBody
-from wellread.serve.guards.sign_in import COOKIE, SIGN_IN, Door, too_often
-from wellread.serve.web.pages.accounts.sign_in_pages import HASHING, Doorway, Held
+from wellread.serve.guards.sign_in import COOKIE, SIGN_IN, Door, address_of_client
+from wellread.serve.web.pages.accounts.sign_in_pages import Doorway, Held
 from wellread.serve.web.rendering import shown
 from wellread.store.schema.account_values import SCOPES, SCOPES_OF, Rights, User
 
@@ -63,6 +62,7 @@ def account(request: Request, door: Doorway, held: Held) -> Response:
 
 @router.post("/account/password")
 async def password(
+    request: Request,
     door: Doorway,
     held: Held,
     current: Annotated[str, Form(max_length=2_000)],
@@ -73,18 +73,14 @@ async def password(
 
     Raises:
         RequestError: the current one is wrong, or the new one is too weak.
+        ProblemError: too many wrong ones were given, or too many wait already.
     """
     user = own_user(held)
     if new != again:
         raise RequestError("the two new passwords differ", hint="type the same twice")
-    pause = await to_thread.run_sync(door.rates.take, "name", user.name)
-    if pause is not None:
-        raise ProblemError(too_often(pause))
-    users = door.accounts.users
-    right = await to_thread.run_sync(users.opened_by, user.name, current, limiter=HASHING)
-    if right is None:
+    if await door.opened_by(user.name, current, address_of_client(request.scope)) is None:
         raise RequestError("the current password is wrong")
-    await to_thread.run_sync(users.set_password, user.id, user.name, new, limiter=HASHING)
+    await door.hashed(partial(door.accounts.users.set_password, user.id, user.name, new))
     response = RedirectResponse(SIGN_IN, status_code=303)
     response.delete_cookie(COOKIE, path="/")
     return response

@@ -6,14 +6,19 @@ from datetime import timedelta
 from typing import Annotated, cast
 from urllib.parse import urlsplit
 
-from anyio import CapacityLimiter, to_thread
-from fastapi import APIRouter, Depends, Form, Request
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from wellread.errors import UnknownNameError
-from wellread.serve.error_shapes import Problem, problem_of, problem_of_status
-from wellread.serve.features.accounts.identity_provider import IdentityProvider, ProviderError
-from wellread.serve.guards.sign_in import COOKIE, SIGN_IN, Door, address_of_client, too_often
+from wellread.serve.error_shapes import Problem, ProblemError, problem_of_status
+from wellread.serve.features.accounts.identity_provider import (
+    IdentityProvider,
+    ProviderError,
+    ProviderGoneError,
+)
+from wellread.serve.guards.refusals import TOO_MANY_REQUESTS, pause_after
+from wellread.serve.guards.sign_in import COOKIE, SIGN_IN, Door, address_of_client
 from wellread.serve.web.rendering import drawn
 from wellread.store.catalogue.accounts.audit_records import (
     REFUSED_SIGN_IN,
@@ -21,6 +26,7 @@ from wellread.store.catalogue.accounts.audit_records import (
     SIGNED_OUT,
     Deed,
 )
+from wellread.store.catalogue.accounts.user_records import plain_name
 from wellread.store.schema.account_values import Rights, User
 
 router = APIRouter(include_in_schema=False)
@@ -35,8 +41,6 @@ LATE = problem_of_status(
 STRANGER = problem_of_status(
     403, "You have no account here, or it is disabled.", "Ask an admin of this server."
 )
-# Each takes 64 MiB and most of a processor's core.
-HASHING = CapacityLimiter(2)
 
 
 def _door(request: Request) -> Door:
@@ -69,16 +73,12 @@ async def sign_in(
 ) -> Response:
     """Look at the password, and sign the browser in."""
     address = address_of_client(request.scope)
-    tried = name.strip().casefold()
-    pause = await to_thread.run_sync(_pause, door, tried, address)
-    if pause is not None:
-        told = _form(request, next, too_often(pause))
-        told.headers["retry-after"] = str(pause)
-        return told
-    users = door.accounts.users
-    user = await to_thread.run_sync(users.opened_by, name, password, limiter=HASHING)
+    try:
+        user = await door.opened_by(name, password, address)
+    except ProblemError as error:
+        return _form(request, next, error.problem)
     if user is None:
-        await to_thread.run_sync(_failed, door, tried, address)
+        await to_thread.run_sync(_failed, door, name, address)
         return _form(request, next, WRONG)
     return await _signed_in(request, door, user, next)
 
@@ -90,7 +90,7 @@ async def to_provider(request: Request, door: Doorway, next: str = "") -> Respon
         provider = _provider(request)
         address, attempt = await provider.begin(_callback(request, door), own_path(next))
     except ProviderError as error:
-        return _form(request, next, problem_of(error))
+        return _form(request, next, _told_of(error))
     secret = await to_thread.run_sync(door.accounts.attempts.begin, attempt)
     response = RedirectResponse(address, status_code=303)
     response.set_cookie(
@@ -107,17 +107,23 @@ async def to_provider(request: Request, door: Doorway, next: str = "") -> Respon
 
 @router.get(CALLBACK)
 async def from_provider(
-    request: Request, door: Doorway, code: str = "", state: str = ""
+    request: Request,
+    door: Doorway,
+    code: str = "",
+    state: str = "",
+    error: Annotated[str, Query(max_length=200)] = "",
 ) -> Response:
     """Sign in who comes back from the identity provider."""
     secret = request.cookies.get(ATTEMPT_COOKIE, "")
     attempt = await to_thread.run_sync(door.accounts.attempts.take, secret)
-    if attempt is None or not code or state != attempt.state:
+    if attempt is None or state != attempt.state or not (code or error):
         return _form(request, "", LATE)
     try:
+        if error:
+            raise ProviderError(f"the identity provider signs you in no further: {error}")
         identity = await _provider(request).finish(code, attempt, _callback(request, door))
-    except ProviderError as error:
-        return _form(request, attempt.target, problem_of(error))
+    except ProviderError as refused:
+        return _form(request, attempt.target, _told_of(refused))
     role = door.settings.oidc.role or None
     user = await to_thread.run_sync(door.accounts.from_provider.enter, identity, role)
     if user is None:
@@ -170,9 +176,17 @@ def _form(request: Request, target: str, problem: Problem | None = None) -> Resp
         "target": own_path(target),
         "provider": request.app.state.identity_provider is not None,
     }
-    return drawn(
+    page = drawn(
         request, "accounts/sign_in.html", values, status=problem.status if problem else 200
     )
+    if problem is not None and problem.status == TOO_MANY_REQUESTS:
+        page.headers["retry-after"] = str(pause_after(problem))
+    return page
+
+
+def _told_of(error: ProviderError) -> Problem:
+    status = 502 if isinstance(error, ProviderGoneError) else 401
+    return problem_of_status(status, str(error.args[0]), error.hint or "Begin again.")
 
 
 def _provider(request: Request) -> IdentityProvider:
@@ -187,16 +201,10 @@ def _callback(request: Request, door: Door) -> str:
     return given or f"{request.url.scheme}://{request.url.netloc}{CALLBACK}"
 
 
-def _pause(door: Door, name: str, address: str) -> int | None:
-    pauses = (door.rates.pause("name", name), door.rates.pause("address", address))
-    return max((one for one in pauses if one is not None), default=None)
-
-
 def _failed(door: Door, name: str, address: str) -> None:
-    door.rates.take("name", name)
-    door.rates.take("address", address)
     # Of an unknown name nothing is kept: people type passwords into that field.
-    known = next((one.id for one in door.accounts.users.every() if one.name == name), "")
+    tried = plain_name(name, strict=False)
+    known = next((one.id for one in door.accounts.users.every() if one.name == tried), "")
     deed = Deed(action=REFUSED_SIGN_IN, user_id=known, address=address, outcome="wrong password")
     door.accounts.audit.write(deed)
 

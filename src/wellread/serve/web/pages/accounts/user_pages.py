@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Literal
 
 from anyio import to_thread
@@ -21,7 +22,7 @@ from wellread.serve.features.accounts.account_bodies import (
 )
 from wellread.serve.features.bodies import PlainBody
 from wellread.serve.guards.sign_in import Door
-from wellread.serve.web.pages.accounts.sign_in_pages import HASHING, Doorway
+from wellread.serve.web.pages.accounts.sign_in_pages import Doorway
 from wellread.serve.web.rendering import PageFormat, shown
 from wellread.store.schema.account_values import ROLES, Role, User, UserGroup
 
@@ -77,8 +78,7 @@ async def add_user(
     role: Annotated[Role, Form()] = "reader",
 ) -> Response:
     """Make an account."""
-    add = door.accounts.users.add
-    user = await to_thread.run_sync(add, name, role, password, limiter=HASHING)
+    user = await door.hashed(partial(door.accounts.users.add, name, role, password))
     return _back(request, f"{user.id} {role}")
 
 
@@ -92,8 +92,8 @@ async def change_user(
 ) -> Response:
     """Change one thing of an account."""
     user = await to_thread.run_sync(_user, door, user_id)
-    limiter = HASHING if change == "password" else None
-    await to_thread.run_sync(_change, door, user, change, value, limiter=limiter)
+    work = partial(_change, door, user, change, value)
+    await (door.hashed(work) if change == "password" else to_thread.run_sync(work))
     return _back(request, change)
 
 
