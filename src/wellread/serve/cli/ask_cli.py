@@ -64,7 +64,11 @@ Strict = Annotated[
     typer.Option("--strict/--no-strict", help="Drop unsupported sentences.", show_default=False),
 ]
 SessionId = Annotated[
-    str, typer.Option("--session", help="Ask within this session, after its earlier questions; a new name begins one.")
+    str,
+    typer.Option(
+        "--session",
+        help="Ask within this session, after its earlier questions; a new name begins one.",
+    ),
 ]
 Fresh = Annotated[
     bool, typer.Option("--fresh", help="Write anew, also when the same was asked before.")
