@@ -30,7 +30,6 @@ from wellread.reports import Facet, Limits, Report, ResearchEvent, ResearchReque
 from wellread.research.research import last_report, research, usual_limits
 from wellread.types import Filters, Mode
 
-
 T = TypeVar("T")
 
 
@@ -336,7 +335,7 @@ class Wellread:
         return verify(self.kb, repair=repair, deep=deep)
 
     def close(self) -> None:
-        """Let go of files and connections. Closing twice is no error; all else is one from then on."""
+        """Let go of files and connections. Closing twice is no error; all else is one."""
         held, self._kb = self._kb, None
         if held is not None:
             held.close()
