@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import runpy
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from inspect import getdoc, signature
 from pathlib import Path
 
@@ -59,15 +61,20 @@ async def test_async_code_gets_the_same_answer_and_its_events(wr: Wellread, note
     events = [event async for event in wr.stream(question)]
     assert isinstance(events[-1], FinalEvent)
     assert (await wr.ask_async(question)).text == events[-1].answer.text
-    with pytest.raises(RequestError, match="ask_async"):
-        wr.ask(question)
+    assert wr.ask(question).text == events[-1].answer.text  # as in a notebook
 
 
 def test_how_a_question_is_asked_is_passed_on(wr: Wellread, notes: Path) -> None:
     wr.add(notes / "ferry.md", collection="boats")
     wr.add(notes / "mill.md", collection="land")
     question = "How many passengers does the ferry Osprey carry?"
-    assert wr.ask(question, filters=Filters(collections=("land",))).answered_by == "none"
+    land = Filters(collections=("land",))
+    assert wr.ask(question, filters=land).answered_by == "none"
+    assert wr.ask(question, collection="land").answered_by == "none"
+    assert "ninety" in wr.ask(question, collection="boats", filters=Filters(kinds=("page",))).text
+    assert wr.search("ferry", collection="land", mode="text") == ()
+    with pytest.raises(RequestError, match="both given"):
+        wr.ask(question, collection="boats", filters=land)
     first = wr.ask(question)
     assert wr.ask("And who owns it?", session_id=first.session_id).session_id == first.session_id
     assert (wr.ask(question).cached, wr.ask(question, fresh=True).cached) == (True, False)
@@ -81,8 +88,7 @@ async def test_a_question_is_researched_and_told_of_on_the_way(wr: Wellread, not
     events = [event async for event in wr.research_stream(question)]
     assert isinstance(events[0], PlanEvent)
     assert isinstance(events[-1], ReportEvent)
-    with pytest.raises(RequestError, match="research_stream"):
-        wr.research(question)
+    assert "## Summary" in wr.research(question).answer.text  # as in a notebook
     few = events[0].plan.facets[1:2]
     stream = wr.research_stream(question, facets=few, limits=Limits(rounds=1, searches=1))
     report = [event async for event in stream][-1]
@@ -148,7 +154,7 @@ def test_every_public_method_says_what_it_takes_gives_and_raises() -> None:
     methods = {
         name: method
         for name, method in vars(Wellread).items()
-        if not name.startswith("_") and name != "close"
+        if not name.startswith("_") and name not in ("kb", "close")
     }
     asked = {"ask", "ask_async", "stream", "research", "research_stream", "search"}
     assert asked | {"add", "remove", "verify"} == set(methods)
@@ -157,6 +163,43 @@ def test_every_public_method_says_what_it_takes_gives_and_raises() -> None:
         assert all(f"{part}:\n" in documented for part in ("Args", "Returns", "Raises")), name
         for given in list(signature(method).parameters)[1:]:
             assert re.search(rf"^    {given}: ", documented, re.MULTILINE), (name, given)
+
+
+CALLS: dict[str, Callable[[Wellread], object]] = {
+    "kb": lambda wr: wr.kb,
+    "add": lambda wr: wr.add("notes"),
+    "ask": lambda wr: wr.ask("Who?"),
+    "ask_async": lambda wr: asyncio.run(wr.ask_async("Who?")),
+    "stream": lambda wr: wr.stream("Who?"),
+    "research": lambda wr: wr.research("Who?"),
+    "research_stream": lambda wr: wr.research_stream("Who?"),
+    "search": lambda wr: wr.search("who"),
+    "remove": lambda wr: wr.remove("notes"),
+    "verify": lambda wr: wr.verify(),
+    "__enter__": lambda wr: wr.__enter__(),
+}
+
+
+def test_after_closing_everything_says_so(wr: Wellread) -> None:
+    public = {name for name in vars(Wellread) if not name.startswith("_")} | {"__enter__"}
+    assert public == {*CALLS, "close"}
+    wr.close()
+    wr.close()
+    for name, call in CALLS.items():
+        with pytest.raises(RequestError, match=r"this Wellread is closed \(open another") as told:
+            call(wr)
+        assert type(told.value) is RequestError, name
+
+
+def test_an_answer_shows_itself_in_a_shell_and_a_notebook(wr: Wellread, notes: Path) -> None:
+    wr.add(notes)
+    answer = wr.ask("How many passengers does the ferry Osprey carry?")
+    assert str(answer) == f"{answer.text}\n({answer.confidence.band} confidence, 1 citations)"
+    cited = replace(answer.citations[0], title="A [b] <c>", url="https://a.example/x y")
+    odd = replace(answer, citations=(cited, replace(cited, id=2, url="https://a.example/x")))
+    shown = odd._repr_markdown_().splitlines()
+    assert "- \\[1\\] A \\[b\\] \\<c>, § The ferry" in shown
+    assert "- \\[2\\] [A \\[b\\] \\<c>](<https://a.example/x>), § The ferry" in shown
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

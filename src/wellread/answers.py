@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -14,6 +15,8 @@ from wellread.types import AppliedLimit, EarlierTurn, Filters, Hit, Kind, Locato
 CATALOGUE, EXTRACTIVE, NOBODY, BEFORE = "catalogue", "extractive", "none", "past answer"
 """By whom: an exhaustive result, chosen sentences, a refusal, one that an expert rated well."""
 LIMITED = "Based on limited information: "  # with what an answer begins that is not sure
+_NO_LINK = re.compile(r"[<>\s]")  # what ends an address in Markdown
+_MARKUP = re.compile(r"([\[\]\\`*_<])")
 RELAXED = 0.6  # the most that an answer is sure that does not keep to a limit of its question
 
 
@@ -290,6 +293,21 @@ class Answer:
     dropped_sentences: int = 0
     usage: Usage = Usage()
     steps: tuple[Step, ...] = ()
+
+    def __str__(self) -> str:
+        """The text, and how sure it is."""
+        return f"{self.text}\n({self.confidence.band} confidence, {len(self.citations)} citations)"
+
+    def _repr_markdown_(self) -> str:
+        """The text with its sources, as a notebook shows it."""
+        lines = [self.text, ""]
+        for one in self.citations:
+            title = _MARKUP.sub(r"\\\1", " ".join(one.title.split()))
+            web = one.url.startswith(("https://", "http://"))
+            named = f"[{title}](<{one.url}>)" if web and not _NO_LINK.search(one.url) else title
+            place = f", {one.locator.label}" if one.locator.label else ""
+            lines.append(f"- \\[{one.id}\\] {named}{place}")
+        return "\n".join((*lines, "", f"*{self.confidence.band} confidence*"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,9 +6,12 @@ Each method is one call of what the command line and the HTTP interface call as 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self, TypedDict, Unpack
+from typing import Any, Self, TypedDict, TypeVar, Unpack
 
 from wellread.answers import Answer, Event, Question
 from wellread.ask.answer import answer, final
@@ -27,11 +30,14 @@ from wellread.reports import Facet, Limits, Report, ResearchEvent, ResearchReque
 from wellread.research.research import last_report, research, usual_limits
 from wellread.types import Filters, Mode
 
+T = TypeVar("T")
+
 
 class Asking(TypedDict, total=False):
     """How a question is asked; every field may be left out.
 
     Attributes:
+        collection: the only one that is asked.
         filters: limits beside those in the question's own words, such as
             ``Filters(collections=("notes",))``.
         mode: how thoroughly to look; ``auto`` decides by the question.
@@ -44,6 +50,7 @@ class Asking(TypedDict, total=False):
         fresh: whether to write anew what was answered before.
     """
 
+    collection: str
     filters: Filters
     mode: Mode
     session_id: str
@@ -57,6 +64,7 @@ class Researching(TypedDict, total=False):
     """How a question is researched; every field may be left out.
 
     Attributes:
+        collection: the only one that is researched.
         filters: limits beside those in the question's own words.
         limits: rounds, seconds, searches and dollars that it may take; else as in the settings.
         facets: what to look for; else what a first look proposes.
@@ -64,6 +72,7 @@ class Researching(TypedDict, total=False):
         owner: whose question it is.
     """
 
+    collection: str
     filters: Filters
     limits: Limits
     facets: Sequence[Facet]
@@ -98,9 +107,20 @@ class Wellread:
         settings: Mapping[str, Mapping[str, Any]] | None = None,
         **parts: Unpack[Given],
     ) -> None:
-        self.kb: KnowledgeBase = open_kb(
+        self._kb: KnowledgeBase | None = open_kb(
             Path(home) if home is not None else default_home(), overrides=settings, **parts
         )
+
+    @property
+    def kb(self) -> KnowledgeBase:
+        """The knowledge base that all methods work on.
+
+        Raises:
+            RequestError: it was closed.
+        """
+        if self._kb is None:
+            raise RequestError("this Wellread is closed", hint="open another: Wellread(home)")
+        return self._kb
 
     def add(
         self,
@@ -154,18 +174,11 @@ class Wellread:
             The answer. Where the material holds none, it says so: ``answered_by`` is ``none``.
 
         Raises:
-            RequestError: the question is empty or too long, or an event loop runs in this thread.
+            RequestError: the question is empty or too long, or the base was closed.
             UnknownCollectionError: a filter names a collection that is not there.
             FingerprintError, StoreError, ModelError: a part of the home cannot be used.
         """
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return asyncio.run(self.ask_async(question, **how))
-        raise RequestError(
-            "an event loop is running in this thread",
-            hint="await ask_async(…) in async code and in notebooks",
-        )
+        return _finished(self.ask_async(question, **how))
 
     async def ask_async(self, question: str, **how: Unpack[Asking]) -> Answer:
         """``ask`` for async code: nothing blocks the event loop.
@@ -198,7 +211,11 @@ class Wellread:
             RequestError, UnknownCollectionError: as ``ask``.
             FingerprintError, StoreError, ModelError: as ``ask``.
         """
-        return answer(self.kb, Question(text=question, **how))
+        given = {
+            name: value for name, value in how.items() if name not in ("collection", "filters")
+        }
+        asked = Question(text=question, filters=_within(how))
+        return answer(self.kb, replace(asked, **given))
 
     def research(self, question: str, **how: Unpack[Researching]) -> Report:
         """Look for everything on a question, in rounds, and report it with its sources.
@@ -219,14 +236,7 @@ class Wellread:
             UnknownCollectionError: a filter names a collection that is not there.
             FingerprintError, StoreError, ModelError: a part of the home cannot be used.
         """
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return asyncio.run(last_report(self.research_stream(question, **how)))
-        raise RequestError(
-            "an event loop is running in this thread",
-            hint="go through research_stream(…) in async code and in notebooks",
-        )
+        return _finished(last_report(self.research_stream(question, **how)))
 
     def research_stream(
         self, question: str, **how: Unpack[Researching]
@@ -247,7 +257,7 @@ class Wellread:
         """
         asked = Question(
             text=question,
-            filters=how.get("filters", Filters()),
+            filters=_within(how),
             mode="deep",
             session_id=how.get("session_id", ""),
             owner=how.get("owner", ""),
@@ -264,6 +274,7 @@ class Wellread:
         self,
         query: str,
         *,
+        collection: str = "",
         filters: Filters | None = None,
         mode: SearchMode = "hybrid",
         limit: int = 10,
@@ -272,6 +283,7 @@ class Wellread:
 
         Args:
             query: words to look for.
+            collection: the only one that is searched.
             filters: what the search is limited to; of speakers, only their own words are shown.
             mode: ``text``, ``vector`` or ``hybrid``.
             limit: most passages.
@@ -284,7 +296,8 @@ class Wellread:
             UnknownCollectionError, UnknownNameError: a filter names what is not there.
             StoreError, ModelError: a part of the home cannot be used.
         """
-        return find(self.kb, query, filters or Filters(), mode=mode, limit=limit).results
+        within = _within({"collection": collection, "filters": filters or Filters()})
+        return find(self.kb, query, within, mode=mode, limit=limit).results
 
     def remove(
         self, *names: str | Path, collection: str = "default", prove: bool = True
@@ -322,11 +335,49 @@ class Wellread:
         return verify(self.kb, repair=repair, deep=deep)
 
     def close(self) -> None:
-        """Let go of files and connections. Closing twice is no error."""
-        self.kb.close()
+        """Let go of files and connections. Closing twice is no error; all else is one."""
+        held, self._kb = self._kb, None
+        if held is not None:
+            held.close()
 
     def __enter__(self) -> Self:
+        _ = self.kb
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _within(how: Asking | Researching) -> Filters:
+    """The limits of a question, the collection among them.
+
+    Raises:
+        RequestError: collections are named twice.
+    """
+    filters, collection = how.get("filters", Filters()), how.get("collection", "")
+    if collection and filters.collections:
+        raise RequestError("collection and filters.collections are both given", hint="give one")
+    return replace(filters, collections=(collection,)) if collection else filters
+
+
+def _finished(work: Coroutine[Any, Any, T]) -> T:
+    """What ``work`` comes to; in a thread of its own where an event loop runs, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    begun: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = []
+
+    async def noted() -> T:
+        begun.append((asyncio.get_running_loop(), asyncio.current_task()))
+        return await work
+
+    with ThreadPoolExecutor(1, "wellread-ask") as thread:
+        done = thread.submit(copy_context().run, asyncio.run, noted())
+        try:
+            return done.result()
+        except KeyboardInterrupt:  # of a person who does not want to wait
+            for loop, task in begun:
+                if task is not None:
+                    loop.call_soon_threadsafe(task.cancel)
+            raise

@@ -90,8 +90,10 @@ async def ask(kb: KnowledgeBase, text: str, session: str = "ses_1", owner: str =
 
 async def test_an_unknown_session_starts_a_new_one(kb: KnowledgeBase) -> None:
     first = await ask(kb, "Who is she?", session="ses_of_my_own")
-    assert first.question.session_id.startswith("ses_")
-    assert first.question.session_id != "ses_of_my_own"
+    assert first.question.session_id == "ses_of_my_own"
+    for no_name in ("..", "a/b", "x" * 201, " s1", "a\nb"):
+        odd = (await ask(kb, "Who is she?", session=no_name)).question.session_id
+        assert odd.startswith("ses_")
     again = await ask(kb, "Who is she?", session="")
     assert again.question.session_id != first.question.session_id
     assert first.question.text == "Who is she?"
@@ -104,8 +106,8 @@ async def test_somebody_elses_session_is_like_an_unknown_one(kb: KnowledgeBase) 
     assert mine.question.text == "Where does Rosa Vale live?"
     theirs = await ask(kb, "Where does she live?", owner="bob")
     unknown = await ask(kb, "Where does she live?", session="ses_9", owner="bob")
+    assert [one.question.session_id for one in (theirs, unknown)] == ["ses_1", "ses_9"]
     for one in (theirs, unknown):
-        assert one.question.session_id not in ("ses_1", "ses_9")
         assert one.question.text == "Where does she live?"
         assert (one.notes, one.context) == ((), "")
 

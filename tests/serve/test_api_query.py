@@ -149,9 +149,14 @@ async def test_a_conversation_goes_on_and_an_unknown_one_is_begun_anew(
     again = await asked(client, question="Who said it?", session_id=first["session_id"])
     assert again["session_id"] == first["session_id"]
     assert any("follow-up" in note for note in again["notes"])
-    other = await asked(client, question=ROOF, session_id="ses_nobody")
-    assert other["session_id"] not in ("ses_nobody", first["session_id"])
-    assert other["warning"] == "there is no session “ses_nobody”; a new one was begun"
+    other = await asked(client, question=ROOF, session_id="s1")
+    assert other["session_id"] == "s1"
+    assert "warning" not in other
+    again = await asked(client, question="Who said it?", session_id="s1")
+    assert any("follow-up" in note for note in again["notes"])
+    odd = await asked(client, question=ROOF, session_id="a/b")
+    assert odd["session_id"].startswith("ses_")
+    assert odd["warning"] == "“a/b” cannot name a session; another one was begun"
     empty = await asked(client, question=ROOF, session_id="")
     assert "warning" not in empty
 
@@ -168,14 +173,18 @@ async def test_a_conversation_goes_on_and_an_unknown_one_is_begun_anew(
         ("Tell me everything about the ferry Osprey.", "auto", "deep"),
         (ROOF, "deep", "deep"),
         ("Tell me everything about the ferry Osprey.", "quick", "quick"),
+        ("Tell me everything about the ferry Osprey.", None, "quick"),
     ],
 )
-async def test_auto_is_deep_where_one_search_cannot_answer(
-    client: httpx.AsyncClient, question: str, mode: str, ran: str
+async def test_auto_is_deep_where_one_search_cannot_answer_and_quick_is_the_default(
+    client: httpx.AsyncClient, question: str, mode: str | None, ran: str
 ) -> None:
-    body = await asked(client, question=question, mode=mode)
+    how = {"mode": mode} if mode else {}
+    body = await asked(client, question=question, **how)
     assert body["mode"] == ran
     assert ("iterations" in body) == (ran == "deep")
+    again = await asked(client, question=question, session_id=body["session_id"], **how)
+    assert again["mode"] == ran
 
 
 async def test_deep_says_how_many_rounds_it_took(client: httpx.AsyncClient) -> None:

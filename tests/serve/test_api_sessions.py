@@ -97,7 +97,8 @@ async def test_what_others_own_is_not_there(client: httpx.AsyncClient, kb: Knowl
     found = await client.get("/api/sessions", params={"query": "ferry"})
     assert found.json() == {"sessions": []}
     mine = await ask(client, AGAIN, theirs.session_id)
-    assert mine["sessionId"] != theirs.session_id
+    assert mine["sessionId"] == theirs.session_id  # a session of one's own by that name
+    assert [one["id"] for one in (await client.get(path)).json()["answers"]] == [mine["id"]]
     assert mine["standalone"] == ""
 
 

@@ -70,12 +70,16 @@ def test_new_begins_another_session_and_a_session_goes_on(runner: CliRunner) -> 
     assert fourth["sessionId"] == first["sessionId"]
 
 
-def test_an_unknown_session_starts_a_new_one_and_says_so(runner: CliRunner) -> None:
-    code, out, _ = run(runner, "chat", "--session", "ses_nobody", lines=f"{FERRY}\n")
+def test_an_unknown_session_begins_by_its_name_and_goes_on_by_it(runner: CliRunner) -> None:
+    code, out, _ = run(runner, "chat", "--session", "s1", lines=f"{FERRY}\n")
     assert code == 0
-    assert "There is no session ses_nobody; a new one begins." in out
-    (given,) = talk(runner, FERRY, options=("--session", "ses_nobody"))
-    assert given["sessionId"] != "ses_nobody"
+    assert "There is no session s1; it begins now." in out
+    code, out, _ = run(runner, "--json", "ask", AGAIN, "--session", "s1")
+    given = json.loads(out)
+    assert given["sessionId"] == "s1"
+    assert "Osprey" in given["standalone"]
+    code, out, _ = run(runner, "ask", FERRY, "--session", "a/b")
+    assert re.search("another name was begun: --session ses_", out)
 
 
 def test_a_question_that_fails_does_not_end_the_talk(runner: CliRunner) -> None:

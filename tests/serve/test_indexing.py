@@ -111,7 +111,7 @@ def test_reindex_follows_the_settings(home: Path, niceness: list[int]) -> None:
     settings_say(home, "embedding: {backend: static}\nchunking: {tokens: 20}")
     code, out, err = run("reindex")
     assert code == 0
-    assert niceness == [10]
+    assert niceness == [3]  # half a share: a busy machine does not starve it
     assert re.search(r"in use: 3 documents, \d+ passages", out)
     assert "readable/96, passages of 20" in out
     assert "Put " not in out

@@ -108,6 +108,45 @@ def test_an_error_leaves_standard_output_empty(filled: Path) -> None:
     assert set(json.loads(done.stderr)) == {"error", "detail", "hint"}
 
 
+# Interrupts the process by a real signal when the module of that name is imported, or anything in
+# a thread.
+INTERRUPTING = """
+import os, signal, sys, threading
+
+def hook(event, args, at=[os.environ["INTERRUPTED_AT"]]):
+    if event == "import" and at:
+        threaded = threading.current_thread() is not threading.main_thread()
+        if at[0] == ("a thread" if threaded else args[0]):
+            at.clear()
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.addaudithook(hook)
+"""
+STARTS = (
+    *(("typer", "ask"), ("sqlalchemy", "ask"), ("fastapi", "serve")),
+    *(("lancedb", "search"), ("mcp", "mcp"), ("a thread", "ask")),
+)
+
+
+@pytest.mark.parametrize(("moment", "command"), STARTS)
+def test_an_interrupt_while_it_starts_is_one_line(
+    filled: Path, tmp_path: Path, moment: str, command: str
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(INTERRUPTING, encoding="utf-8")
+    known = {"INTERRUPTED_AT": moment, "PYTHONPATH": str(tmp_path)}
+    words = ("What did the ferry Osprey cost?",) if command in ("ask", "search") else ()
+    done = subprocess.run(
+        [*PROGRAM, command, *words],
+        env={**environment(filled), **known},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "Interrupted.\n")
+
+
 @pytest.fixture(scope="module")
 def server(filled: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """``wellread serve`` on a free port over the material; the last test ends it."""

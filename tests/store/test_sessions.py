@@ -84,6 +84,16 @@ def test_what_is_somebody_elses_is_the_same_as_nothing(catalogue: Catalogue) -> 
     assert found[1] == answer(1)
 
 
+def test_two_owners_have_sessions_of_the_same_name(catalogue: Catalogue) -> None:
+    catalogue.record_answer(answer(1, "s1"))
+    catalogue.record_answer(answer(1, "s1", "bob"))
+    assert catalogue.sessions.rename("s1", "bob", "Mine")
+    assert catalogue.sessions.remove("s1", "ann") == 1
+    assert not catalogue.sessions.known("s1", "ann")
+    assert [one.title for one in catalogue.sessions.of("bob")] == ["Mine"]
+    assert len(catalogue.sessions.turns("s1", "bob", 5)) == 1
+
+
 def test_a_session_is_renamed_and_keeps_its_title(catalogue: Catalogue) -> None:
     catalogue.record_answer(answer(1, "ses_1"))
     catalogue.record_answer(answer(1, "ses_2"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 import time_machine
 from fastapi import FastAPI
+from fastapi.routing import APIRoute
 from tests.serve.accounts.conftest import SECRET, Visitor, program
 from tests.serve.accounts.test_sign_in import an_address
 from tests.serve.rights.test_rights_tools import begun, call
@@ -24,6 +26,7 @@ from wellread.kb import KnowledgeBase
 from wellread.serve.guards.route_rules import rules
 from wellread.serve.mcp.places import cursor_at, placed
 from wellread.serve.mcp.served import Served
+from wellread.serve.web.ingest_runs import _ingest
 from wellread.serve.web.page_images import PageImages
 from wellread.serve.web.pages import document_pages
 from wellread.store.catalogue.accounts import Accounts
@@ -79,6 +82,52 @@ async def test_an_editor_changes_what_is_open_to_them_and_reads_no_files(
             assert refused.status_code == 422
             assert "ask an admin" in refused.text
     assert kb.catalogue.jobs.newest()[0].collection == "nature"  # nothing ran since the fixture
+
+
+async def test_no_way_makes_the_server_read_its_own_files_for_an_editor(
+    visitor: Visitor, server: FastAPI, kb: KnowledgeBase
+) -> None:
+    """Every route that can begin a run of ingest, with files of the machine in its hands."""
+    town = next(job for job in kb.catalogue.jobs.newest() if job.collection == "town")
+    synced = kb.catalogue.jobs.start("sync", "town", [str(kb.home)], "host", 1)
+    kb.catalogue.jobs.finish(synced.id, "done")
+    here = {"collection": "town"}
+    ways: dict[str, list[tuple[str, dict[str, str]]]] = {
+        "/library/address": [
+            ("/library/address", here | {"address": given})
+            for given in (f"{kb.home}/*.db", f"file://{kb.home}/catalogue.db", "~", "-")
+        ],
+        "/library/jobs/{job_id}/retry": [
+            (f"/library/jobs/{job.id}/retry", {}) for job in (town, synced)
+        ],
+        "/library/sample": [("/library/sample", {})],
+    }
+    own = {"/library/upload", "/library/text"}  # read nothing but what they were given
+    begins = {route.path for route in begin_runs(server) if "POST" in route.methods}
+    assert begins - own - {"/gaps/ask"} == set(ways)
+    async with visitor("ed") as client:
+        for requests in ways.values():
+            for path, form in requests:
+                refused = await client.post(path, data=form)
+                assert refused.status_code in (404, 422), (path, form)
+        assert server.state.ingest.open_ones() == []
+        await client.post("/library/text", data=here | {"title": "Note", "text": "A pier."})
+        while server.state.ingest.busy():
+            await asyncio.sleep(0.01)
+        (noted, *_) = kb.catalogue.jobs.newest()
+        again = await client.post(f"/library/jobs/{noted.id}/retry")
+        assert again.status_code == 303
+    async with visitor("root") as client:
+        assert (await client.post(f"/library/jobs/{town.id}/retry")).status_code == 303
+    server.state.ingest.close()
+
+
+def begin_runs(server: FastAPI) -> list[APIRoute]:
+    """The routes that are given the queue of runs."""
+    routes = [one for one in server.routes if isinstance(one, APIRoute)]
+    return [
+        one for one in routes if any(part.call is _ingest for part in one.dependant.dependencies)
+    ]
 
 
 # --- audit ---

@@ -53,14 +53,16 @@ router = APIRouter(responses=REPLIES, dependencies=[Depends(may_ask)])
 class _Query(StrictModel):
     question: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
     session_id: Annotated[str, Field(max_length=LONGEST_ID, pattern=r"^[!-~]*$")] | None = Field(
-        default=None, description="of a conversation; one that is not known starts a new one"
+        default=None, description="of a conversation; one that is not known begins it"
     )
 
 
 class QueryRequest(_Query):
     """A question over recordings and everything else, in a conversation or not."""
 
-    mode: Mode = Field(default="auto", description="`auto`: deep for what one search cannot answer")
+    mode: Mode = Field(
+        default="quick", description="`auto`: deep for what one search cannot answer"
+    )
 
 
 class DeepQueryRequest(_Query):
@@ -72,7 +74,7 @@ class DeepQueryRequest(_Query):
 # What is unset is left out: ``iterations?``, ``warning?``, ``notes?``.
 @router.post("/api/query", response_model=QueryResponse, response_model_exclude_unset=True)
 async def query(kb: Kb, request: QueryRequest) -> QueryResponse | Response:
-    """Answer a question of a conversation; an unknown ``session_id`` starts a new one."""
+    """Answer a question of a conversation; an unknown ``session_id`` begins one."""
     asked = _question(request, request.mode)
     if asked.mode == "auto" and (await to_thread.run_sync(reading, kb, asked)).mode == "deep":
         asked = _question(request, "deep")

@@ -6,6 +6,10 @@ A command's module, and with it the stores and models, is imported when the comm
 
 from __future__ import annotations
 
+# isort: off
+from wellread.serve import stopping  # first, so that it holds while the others are loaded
+
+# isort: on
 import gc
 import logging
 import os
@@ -14,7 +18,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -25,9 +29,10 @@ from wellread.serve.error_shapes import Problem, problem_of
 from wellread.serve.terminal import Terminal, terminal_of
 from wellread.text.words import harmless
 
+stopping.end()  # all is loaded; ``main`` begins again
+
 LOG_FORMAT = "%(levelname)s %(name)s: %(message)s"
 MOST_SAID = 200  # characters of an error that nobody foresaw
-INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 # Wrong arguments among them, whose base class Typer does not name.
 _OF_TYPER: tuple[type[BaseException], ...] = (
     typer.Exit,
@@ -167,8 +172,7 @@ class Commands(TyperGroup):
             reason = error.strerror or str(error)
             self._report(ctx, Problem(error="system", detail=f"{place}{reason}"), error)
         except KeyboardInterrupt:
-            terminal_of(ctx).err.print("Interrupted.")
-            raise typer.Exit(INTERRUPTED) from None
+            self._stop(ctx)
         except _OF_TYPER:
             raise
         except Exception as error:  # noqa: BLE001 - nobody is to read a traceback unasked
@@ -179,7 +183,13 @@ class Commands(TyperGroup):
             self._report(ctx, _unexpected(error), error)
         raise typer.Exit(1)
 
+    def _stop(self, ctx: Any) -> NoReturn:
+        terminal_of(ctx).err.print("Interrupted.")
+        raise typer.Exit(stopping.INTERRUPTED) from None
+
     def _report(self, ctx: Any, problem: Problem, error: BaseException) -> None:
+        if stopping.is_behind(error):
+            self._stop(ctx)
         terminal = terminal_of(ctx)
         terminal.write_problem(problem)
         if terminal.verbose:
@@ -258,6 +268,7 @@ def root(
     logger = logging.getLogger("wellread")  # only the command line configures logging
     logger.handlers = [_Lines(context.obj)]
     logger.setLevel(logging.INFO if verbose else logging.WARNING)
+    stopping.end()
 
 
 class _Lines(logging.Handler):
@@ -290,6 +301,7 @@ def main() -> None:
     What libraries of other languages write to standard error by themselves (a panic of the index's
     engine names places in its sources) is shown with ``-v`` only; their errors arrive as ours.
     """
+    stopping.begin()
     gc.set_threshold(*_GARBAGE)
     os.umask(PRIVATE)
     if not {"-v", "--verbose"} & set(sys.argv):
@@ -299,4 +311,9 @@ def main() -> None:
         os.dup2(null, sys.stderr.fileno())
         os.close(null)
         sys.stderr = open(ours, "w", buffering=1, errors="backslashreplace")  # noqa: SIM115
-    app()
+    try:
+        app()
+    except SystemExit as ended:
+        if ended.code == stopping.INTERRUPTED:
+            stopping.leave()
+        raise

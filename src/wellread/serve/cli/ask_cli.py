@@ -64,7 +64,11 @@ Strict = Annotated[
     typer.Option("--strict/--no-strict", help="Drop unsupported sentences.", show_default=False),
 ]
 SessionId = Annotated[
-    str, typer.Option("--session", help="Ask within this session, after its earlier questions.")
+    str,
+    typer.Option(
+        "--session",
+        help="Ask within this session, after its earlier questions; a new name begins one.",
+    ),
 ]
 Fresh = Annotated[
     bool, typer.Option("--fresh", help="Write anew, also when the same was asked before.")
@@ -127,7 +131,9 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
             show_sources(terminal, kb, asked)
         else:
             beside = Shown(detailed=detailed, explain=explain, coverage=coverage)
-            _offer_research(terminal, asked, show_answer(terminal, kb, asked, beside))
+            answered = show_answer(terminal, kb, asked, beside)
+            _offer_research(terminal, asked, answered)
+            _say_where(terminal, asked, answered)
 
 
 def _check_mode(mode: Mode, *, one_search: bool) -> None:
@@ -143,6 +149,13 @@ def _offer_research(terminal: Terminal, asked: Question, answered: Answer) -> No
     if asked.mode == "auto" and answered.mode == DEEP and not terminal.json:
         wider = f"Note: wellread research {shlex.quote(asked.text)} would look wider."
         terminal.out.print(Text(wider, style="dim"), soft_wrap=True)
+
+
+def _say_where(terminal: Terminal, asked: Question, answered: Answer) -> None:
+    """Say how to go on, where the session could not be called as it was asked for."""
+    if asked.session_id not in ("", answered.session_id) and not terminal.json:
+        told = f"Note: a session of another name was begun: --session {answered.session_id}"
+        terminal.out.print(Text(told, style="dim"), soft_wrap=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -169,10 +169,10 @@ class Chat:
 
     def _resume(self, session_id: str) -> None:
         known = self.kb.catalogue.sessions.session(session_id, self.kb.asker.owner)
-        self.asked = replace(self.asked, session_id=known.id if known else "")
+        self.asked = replace(self.asked, session_id=session_id)
         self.last = None
         if known is None:
-            self._say(f"There is no session {harmless(session_id)}; a new one begins.")
+            self._say(f"There is no session {harmless(session_id)}; it begins now.")
         else:
             self._say(f"Going on with “{harmless(known.title)}” ({known.turns} questions).")
 

@@ -112,7 +112,7 @@ def _print_settings(console: Console, rows: list[SettingRow], current: dict[str,
     console.print(table(map(fold, ("setting", "value", "what it does")), shown))
 
 
-NICENESS = 10  # of 19
+NICENESS = 3  # of 19: half the share of a busy process; 10 was a tenth, and starved
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 GOES_ON = "The index in use stays; 'wellread reindex' goes on from there."
 

@@ -29,7 +29,7 @@ from sqlalchemy.types import TypeEngine
 from wellread.store.schema.database import Moment
 
 # The newest migration; opening compares it with the database before it loads Alembic.
-HEAD = "0010"
+HEAD = "0011"
 
 
 metadata = MetaData(
@@ -242,11 +242,12 @@ cached_answers = Table(
 )
 
 # The turns of a session are the answers that bear its id: what is forgotten there is forgotten.
+# An id may be a name that its owner gave; another owner's session of that name is another one.
 sessions = Table(
     "sessions",
     metadata,
     Column("id", String, primary_key=True),
-    Column("owner", String, nullable=False, index=True),
+    Column("owner", String, primary_key=True, index=True),
     *filled(Text, "title"),
     *filled(Moment, "created_at"),
     Column("seen_at", Moment, nullable=False, index=True),

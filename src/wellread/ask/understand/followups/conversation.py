@@ -48,6 +48,8 @@ from wellread.types import Filters
 logger = logging.getLogger(__name__)
 
 MOST_TURNS = 8  # the first one of a session, and the newest
+# What a session may be called by who asks: it stands in addresses.
+NAME = re.compile(r"\w[\w .:@+~-]{0,199}")
 LONGEST_GIVEN = 4_000  # characters of a question or an answer that came with a question
 
 
@@ -116,7 +118,8 @@ async def opened(kb: KnowledgeBase, question: Question, known: Vocabulary) -> Op
     """``question`` as it is meant after the earlier turns of its session, or those given with it.
 
     The model reads it where there is one and the question leans on what was said; else rules do.
-    An id that is unknown, or somebody else's, starts a new session with a new id.
+    An id that is unknown, or somebody else's, starts a new session of the asker by that name; one
+    that is no name (``NAME``) a session with a new id.
 
     Raises:
         StoreError: the catalogue cannot be read.
@@ -164,7 +167,7 @@ def _session(
             return wanted, given
         answers = kb.catalogue.sessions.turns(wanted, owner, MOST_TURNS)
         return wanted, [turn_of(answer) for answer in answers]
-    return random_id("ses"), given
+    return wanted if NAME.fullmatch(wanted) else random_id("ses"), given
 
 
 def _given(kb: KnowledgeBase, question: Question, vocabulary: Vocabulary) -> list[Turn]:

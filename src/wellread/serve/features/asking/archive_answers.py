@@ -180,7 +180,7 @@ def _warnings(answer: Answer, report: Report | None, asked_in: str) -> list[str]
     if report is not None and report.warning:
         told.append(report.warning)
     if asked_in and asked_in != answer.session_id:
-        told.append(f"there is no session “{asked_in}”; a new one was begun")
+        told.append(f"“{asked_in}” cannot name a session; another one was begun")
     return told
 
 

@@ -13,7 +13,7 @@ from wellread.ingest.pipeline.job_log import end_dead_jobs
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import whole_of
 from wellread.serve.api.queries import FAR, StrictModel
-from wellread.serve.features.accounts.editing_rights import check_may_edit
+from wellread.serve.features.accounts.editing_rights import check_may_edit, check_may_read
 from wellread.serve.features.job_views import JobDetailBody, JobsBody
 from wellread.serve.guards.asking_rights import Kb, to_change
 from wellread.serve.web.ingest_runs import Ingest
@@ -83,12 +83,13 @@ def retry(kb: Kb, ingest: Ingest, request: Request, job_id: str) -> Response:
 
     Raises:
         RequestError: it is no run that can be done again.
+        SourceError: it read files of the machine, and who asks may not.
     """
     found = _known(kb, job_id)
     check_may_edit(request, found.collection)
     if found.action not in AGAIN:
         raise RequestError(f"a job that does {found.action} cannot be run again here")
-    to_change(kb, found.collection)
+    check_may_read(request, to_change(kb, found.collection), found.collection, found.named)
     ingest.start("sync" if found.action == "sync" else "add", found.named, found.collection)
     return RedirectResponse("/library/jobs", status_code=303)
 

@@ -24,7 +24,7 @@ from wellread.kb.seen_by import sees_all
 from wellread.library.document_lists import listed
 from wellread.library.uploads import keep_upload, uploads_below
 from wellread.serve.api.queries import ListQuery
-from wellread.serve.features.accounts.editing_rights import check_may_edit, check_may_read_files
+from wellread.serve.features.accounts.editing_rights import check_may_edit, check_may_read
 from wellread.serve.features.bodies import Body
 from wellread.serve.features.home_reports import RemoveBody
 from wellread.serve.features.library_views import library_body
@@ -115,15 +115,15 @@ def address(
         SourceError: there is nothing of that name.
     """
     wanted = given.strip()
-    to_change(kb, _collection(collection))
-    check_may_edit(request, _collection(collection))
-    if not is_web(wanted):
-        check_may_read_files(request, wanted)
+    name = _collection(collection)
+    whole = to_change(kb, name)
+    check_may_edit(request, name)
+    check_may_read(request, whole, name, [wanted])
     if not is_web(wanted) and not Path(local_path(wanted)).exists():
         raise SourceError(
             wanted, "is no address and no file or folder of this machine", hint="give a whole path"
         )
-    return _taken(request, ingest, [wanted], _collection(collection))
+    return _taken(request, ingest, [wanted], name)
 
 
 @router.post("/library/text")

@@ -317,11 +317,11 @@ def _forget_titles(connection: Connection, removed: RemovedWords) -> None:
     """Take quotations out of what sessions are called."""
     if not removed:
         return
-    for row in connection.execute(select(sessions.c.id, sessions.c.title)).all():
+    for row in connection.execute(select(sessions.c.id, sessions.c.owner, sessions.c.title)).all():
         title = removed.blanked(row.title)
         if title != row.title:
-            mine = sessions.c.id == row.id
-            connection.execute(update(sessions).where(mine).values(title=title))
+            mine = (sessions.c.id == row.id, sessions.c.owner == row.owner)
+            connection.execute(update(sessions).where(*mine).values(title=title))
 
 
 def _rewrite(connection: Connection, answer_id: str, body: Plain, *, stale: bool) -> None:
