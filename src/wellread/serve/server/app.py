@@ -79,11 +79,8 @@ def create_app(kb: KnowledgeBase, *, demand_users: bool = False) -> FastAPI:
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         await researched.take_up()
         ingest.take_up()
-        await _trim_audit_log(kb)
-        trimming = asyncio.create_task(_keep_trimming(kb))
-        async with answering_mcp:
+        async with answering_mcp, _trimming(kb):
             yield
-        trimming.cancel()
         await researched.close()
         await runs.close()
         await to_thread.run_sync(ingest.close)
@@ -100,8 +97,6 @@ def create_app(kb: KnowledgeBase, *, demand_users: bool = False) -> FastAPI:
         lifespan=lifespan,
     )
     app.state.kb = kb
-    app.state.stopping = False
-    app.state.queues = queues
     app.state.runs = runs
     app.state.research = researched
     app.state.ingest = ingest
@@ -127,22 +122,31 @@ def create_app(kb: KnowledgeBase, *, demand_users: bool = False) -> FastAPI:
     return app
 
 
-async def _keep_trimming(kb: KnowledgeBase) -> None:
-    """Keep up with what grows old: a turn takes no more than a day's worth."""
-    while True:
-        await asyncio.sleep(TRIM_SECONDS)
-        try:
-            await _trim_audit_log(kb)
-        except StoreError as error:
-            logger.warning("the audit log was not trimmed: %s", error)
+@asynccontextmanager
+async def _trimming(kb: KnowledgeBase) -> AsyncIterator[None]:
+    """Let old entries of the audit log go, a day's worth now and at every turn."""
 
+    async def trim() -> None:
+        audit, days = kb.catalogue.accounts.audit, kb.settings.users.audit_days
+        await to_thread.run_sync(audit.trim, days)
 
-async def _trim_audit_log(kb: KnowledgeBase) -> None:
-    await to_thread.run_sync(kb.catalogue.accounts.audit.trim, kb.settings.users.audit_days)
+    async def keep_up() -> None:
+        while True:
+            await asyncio.sleep(TRIM_SECONDS)
+            try:
+                await trim()
+            except StoreError as error:
+                logger.warning("the audit log was not trimmed: %s", error)
+
+    await trim()
+    turns = asyncio.create_task(keep_up())
+    yield
+    turns.cancel()
 
 
 def _guard(app: FastAPI, served: ServeSettings, queues: WorkQueues) -> None:
     """Put the guards before the routes; the last one added is the first to be asked."""
+    app.state.stopping, app.state.queues = False, queues
     refusals = Refusals(error_page, wants_page)
     shape_errors(app, refusals)
     bodies = BodyLimits(
