@@ -47,10 +47,12 @@ class Provider:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                provider.failed(self) or provider.get(self)
+                if not provider.failed(self):
+                    provider.get(self)
 
             def do_POST(self) -> None:
-                provider.failed(self) or provider.post(self)
+                if not provider.failed(self):
+                    provider.post(self)
 
             def log_message(self, *_: object) -> None:
                 pass

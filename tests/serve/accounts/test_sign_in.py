@@ -266,10 +266,9 @@ async def state_of(app: FastAPI, bearer: str = "", path: str = "/api/documents")
         seen.append(state.rights)
 
     headers = [(b"authorization", bearer.encode())] if bearer else []
-    scope = {"type": "http", "method": "GET", "path": path, "headers": headers, "query_string": b""}
-    scope |= {"app": app}
+    scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "app": app}
     guard = SignIn(ends, app.state.door, None)  # type: ignore[arg-type]
-    await guard(scope, None, None)  # type: ignore[arg-type]
+    await guard({**scope, "headers": headers}, None, None)  # type: ignore[arg-type]
     return seen[0]
 
 

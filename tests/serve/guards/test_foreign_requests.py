@@ -12,7 +12,8 @@ from fastapi.routing import APIRoute
 from tests.serve.test_api_errors import assert_problem
 
 from wellread.kb import KnowledgeBase
-from wellread.serve.server.app import MCP_PATH, ROUTERS
+from wellread.serve.guards.route_rules import MCP_PATH
+from wellread.serve.server.app import ROUTERS
 
 FOREIGN: tuple[dict[str, str], ...] = (
     {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image"},

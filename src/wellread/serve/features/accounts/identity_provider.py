@@ -25,7 +25,6 @@ KNOWN_FOR = 3600.0  # seconds after which the provider is asked again what it is
 SECONDS = 10.0  # that one call may take
 LEEWAY = 60  # seconds by which clocks may differ
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA"]
-NO_ANSWER = (AttributeError, KeyError, TypeError, ValueError)  # it is not what it should be
 INSTALL = "pip install 'wellread[oidc]', and start the server again"
 
 
@@ -84,7 +83,7 @@ class IdentityProvider:
                 id_token = str(token.get("id_token", ""))
             except AuthlibBaseError as error:
                 raise ProviderError(f"the identity provider refuses the code: {error}") from error
-            except (*_connection_errors(), *NO_ANSWER) as error:
+            except _no_answer() as error:
                 raise self._gone(error) from error
         claims = self._believed(id_token, keys, attempt.nonce)
         return self._identity(claims)
@@ -111,7 +110,6 @@ class IdentityProvider:
         from httpx import AsyncClient  # noqa: PLC0415 - slow
 
         self._client("")  # says what is not installed
-        from joserfc.errors import JoseError  # noqa: PLC0415 - an extra
         from joserfc.jwk import KeySet  # noqa: PLC0415 - an extra
 
         async with self._asking:
@@ -128,7 +126,7 @@ class IdentityProvider:
                     keys = KeySet.import_key_set(held.raise_for_status().json())
                 for name in ("authorization_endpoint", "token_endpoint"):
                     _safe(facts[name])
-            except (JoseError, *_connection_errors(), *NO_ANSWER) as error:
+            except _no_answer() as error:
                 raise self._gone(error) from error
             self._facts = (time.monotonic() + KNOWN_FOR, facts, keys)
             return facts, keys
@@ -182,10 +180,16 @@ class IdentityProvider:
         )
 
 
-def _connection_errors() -> tuple[type[Exception], ...]:
-    """What a connection that fails raises, of our HTTP library and of that which authlib brings."""
+def _no_answer() -> tuple[type[Exception], ...]:
+    """What is raised where the provider does not answer, or says what it should not.
+
+    A connection that fails raises errors of our HTTP library, or of that which authlib brings.
+    """
+    from joserfc.errors import JoseError  # noqa: PLC0415 - an extra
+
     stacks = [import_module(name) for name in ("httpx", "httpx2") if find_spec(name)]
-    return tuple(error for one in stacks for error in (one.HTTPError, one.InvalidURL))
+    lost = [error for one in stacks for error in (one.HTTPError, one.InvalidURL)]
+    return (JoseError, AttributeError, KeyError, TypeError, ValueError, *lost)
 
 
 def provider_of(
