@@ -13,9 +13,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
+from anyio import to_thread
 from fastapi import FastAPI
 
 from wellread.answers import FinalEvent, Question, TokenEvent
+from wellread.ingest.remove import remove_conversation, remove_documents
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import ModelUsage, Prompt, TextDelta
 from wellread.serve.server.app import create_app
@@ -142,6 +144,61 @@ async def test_a_reload_gets_the_same_events_again(
     rest = events_in((await client.get(f"{path}/events", params={"after": 4})).text)
     assert rest == whole[4:]
     assert isinstance(run_of(app, page).events[-1], FinalEvent)
+
+
+def _remove_cited(kb: KnowledgeBase, run: AskRun) -> None:
+    assert run.answer
+    remove_documents(kb, [one.document_id for one in run.answer.citations])
+
+
+def _remove_beside(kb: KnowledgeBase, run: AskRun) -> None:
+    """A document that the draft was written from, and that the answer does not cite."""
+    assert run.answer
+    cited = {one.document_id for one in run.answer.citations}
+    others = [one.id for one in kb.catalogue.documents("town") if one.id not in cited]
+    remove_documents(kb, others)
+
+
+def _remove_conversation(kb: KnowledgeBase, run: AskRun) -> None:
+    assert run.answer
+    remove_conversation(kb, run.answer.session_id, "")
+
+
+@pytest.mark.parametrize(
+    ("gone", "told"),
+    [
+        (_remove_cited, {"step", "final"}),
+        (_remove_beside, {"step", "final"}),
+        (_remove_conversation, {"step", "ended"}),
+    ],
+)
+async def test_words_of_what_was_removed_never_come_again(
+    app: FastAPI, client: httpx.AsyncClient, model: GatedModel, gone: Any, told: set[str]
+) -> None:
+    page = urlsplit(await begin(client)).path
+    model.open()
+    raw = {"format": "json"}
+    assert "2.6 million" in (await client.get(f"{page}/events", params=raw)).text
+    await to_thread.run_sync(gone, app.state.kb, run_of(app, page))
+    again = events_in((await client.get(f"{page}/events", params=raw)).text)
+    assert {name for _, name, _ in again} == told
+    stays = gone is _remove_beside
+    assert any("2.6 million" in json.dumps(data) for _, _, data in again) == stays
+    html = (await client.get(f"{page}/events")).text
+    assert ("2.6 million" in html) == stays
+
+
+async def test_a_draft_of_what_is_removed_meanwhile_is_not_told(
+    app: FastAPI, client: httpx.AsyncClient, model: GatedModel
+) -> None:
+    page = urlsplit(await begin(client)).path
+    await model.begun.wait()
+    ferry = [one.id for one in app.state.kb.catalogue.documents("town")]
+    await to_thread.run_sync(remove_documents, app.state.kb, ferry)
+    model.open()
+    again = events_in((await client.get(f"{page}/events", params={"format": "json"})).text)
+    assert not {name for _, name, _ in again} & {"token", "sentence"}
+    assert "2.6 million" not in json.dumps([data for _, _, data in again])
 
 
 async def test_cancelling_ends_the_call_of_the_model(

@@ -18,11 +18,14 @@ from tests.serve.rights.test_rights_tools import begun, call
 
 from wellread.answers import Question
 from wellread.ask.answer import answer, final
+from wellread.ask.retrieve.past_questions import verified_similar
 from wellread.calls import Call, paid_by
 from wellread.errors import BudgetError
 from wellread.ingest.forget_user import forget_user
 from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
+from wellread.kb.seen_by import seen_by
+from wellread.learning.feedback_giving import give_feedback
 from wellread.serve.guards.route_rules import rules
 from wellread.serve.mcp.places import cursor_at, placed
 from wellread.serve.mcp.served import Served
@@ -32,6 +35,7 @@ from wellread.serve.web.pages import document_pages
 from wellread.store.catalogue.accounts import Accounts
 from wellread.store.catalogue.accounts.audit_records import Deed
 from wellread.store.schema.tables import metadata
+from wellread.types import Filters
 
 MAY = {"reader": ("read", "ask"), "editor": ("read", "ask", "edit")}
 ASKED = "What was the harbour ferry Osprey bought for in the spring?"
@@ -128,6 +132,41 @@ def begin_runs(server: FastAPI) -> list[APIRoute]:
     return [
         one for one in routes if any(part.call is _ingest for part in one.dependant.dependencies)
     ]
+
+
+async def test_what_others_asked_is_given_where_the_collection_is_named(
+    visitor: Visitor, kb: KnowledgeBase, accounts: Accounts
+) -> None:
+    """What experts explained is told who may edit it, and to every model."""
+    root, rea = accounts.users.named("root"), accounts.users.named("rea")
+    question = Question(text=ASKED, owner=root.id, filters=Filters(collections=("town",)))
+    rated = await final(answer(kb, question))
+    judged = {"sentence": 0, "score": 90, "explanation": "The register says so."}
+    give_feedback(kb, rated.id, {"score": 90, "sentences": [judged]}, author=root.id)
+
+    async def similar(name: str, **more: str) -> tuple[int, set[str], str]:
+        async with visitor(name) as client:
+            asked = {"question": ASKED, "threshold": "0.9", **more}
+            body = (await client.get("/api/similar", params=asked)).json()
+        told = {one["explanation"] for each in body["results"] for one in each["feedback"]}
+        return len(body["results"]), told, body["prompt"]
+
+    assert await similar("rea") == (0, set(), "")
+    assert (await similar("root"))[0] == 1  # it is their own
+    count, told, prompt = await similar("rea", topic="town")
+    assert (count, told) == (1, {""})
+    assert "Score: 90/100" in prompt
+    assert "register" not in prompt
+    count, told, prompt = await similar("ed", topic="town")
+    assert (count, told) == (1, {"The register says so."})
+    assert "register" in prompt
+    accounts.grants.take("town", user_id=rea.id)
+    async with visitor("rea") as client:
+        hidden = {"question": ASKED, "topic": "town"}
+        assert (await client.get("/api/similar", params=hidden)).status_code == 404
+    accounts.grants.give("town", "reader", user_id=rea.id)
+    theirs = seen_by(kb, accounts.rights.asker_of(rea))
+    assert "register" in verified_similar(theirs, ASKED, ("town",))
 
 
 # --- audit ---

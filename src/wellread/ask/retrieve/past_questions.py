@@ -49,6 +49,7 @@ class Like:
         rating: what an expert's score is compared with; None takes every score, also none.
         language: of the past question; empty takes every one.
         collections: a hard border; none means all.
+        owner: of questions that were asked here, only theirs; None means everybody's.
     """
 
     threshold: float = 0.8
@@ -57,6 +58,7 @@ class Like:
     comparison: Comparison = "lt"
     language: str = ""
     collections: tuple[str, ...] = ()
+    owner: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,6 +230,8 @@ def _near(kb: KnowledgeBase, question: str, wanted: Like) -> list[_Near]:
 def _own(kb: KnowledgeBase, question: str, wanted: Like) -> Iterator[SimilarQuestion]:
     """Those that were asked here, the most similar first."""
     for rated in rated_answers(kb, question, wanted.threshold, wanted.collections):
+        if wanted.owner not in (None, rated.answer.owner):
+            continue
         past = past_question(rated)
         told = corrects(rated.given) or _usable(past)
         spoken = {one.language for one in rated.documents}

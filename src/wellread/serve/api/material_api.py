@@ -3,6 +3,7 @@ and over what was done to it: jobs, ``/api/usage``, ``/healthz``."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Annotated, Literal
 
@@ -77,6 +78,7 @@ from wellread.serve.features.timeline_views import (
 from wellread.serve.guards.asking_rights import Kb, note_opened, to_change
 from wellread.serve.timecodes import first_moment, last_moment, seconds_of, window_of
 from wellread.store.catalogue.run_logs import ItemStatus, Job
+from wellread.store.schema.account_values import Rights
 from wellread.types import Filters
 
 router = APIRouter()
@@ -231,8 +233,12 @@ def context(
 
 
 @refusing.get("/api/similar", response_model=SimilarBody)
-def similar(kb: Kb, asked: Annotated[SimilarQuery, Query()]) -> SimilarBody:
-    """Past questions like ``question`` that have an answer and feedback."""
+def similar(kb: Kb, request: Request, asked: Annotated[SimilarQuery, Query()]) -> SimilarBody:
+    """Past questions like ``question`` that have an answer and feedback.
+
+    Those that others asked here only where the collection is named. What experts explained is for
+    who may edit it.
+    """
     wanted = wanted_like(
         kb,
         asked.collections,
@@ -241,7 +247,10 @@ def similar(kb: Kb, asked: Annotated[SimilarQuery, Query()]) -> SimilarBody:
         threshold=asked.threshold,
         limit=asked.limit,
     )
-    return similar_body(kb, asked.question, wanted)
+    if not asked.collections:
+        wanted = replace(wanted, owner=kb.asker.owner)
+    rights: Rights = request.state.rights
+    return similar_body(kb, asked.question, wanted, rights.may_edit)
 
 
 @refusing.get("/api/documents", response_model=DocumentsBody)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from typing import Literal
@@ -277,8 +278,13 @@ def wanted_like(
     )
 
 
-def similar_body(kb: KnowledgeBase, question: str, wanted: Like) -> SimilarBody:
-    """What is asked for.
+def similar_body(
+    kb: KnowledgeBase,
+    question: str,
+    wanted: Like,
+    may_edit: Callable[[str], bool] = lambda _: True,
+) -> SimilarBody:
+    """What is asked for; experts' explanations only of collections that the asker may edit.
 
     Raises:
         RequestError: the question is empty.
@@ -286,12 +292,20 @@ def similar_body(kb: KnowledgeBase, question: str, wanted: Like) -> SimilarBody:
     """
     if not question.strip():
         raise RequestError("the question is empty", hint="give the question to compare with")
-    found, flagged = similar_questions(kb, question, wanted), flagged_sentences(kb)
+    near, flagged = similar_questions(kb, question, wanted), flagged_sentences(kb)
+    found = [
+        one if all(map(may_edit, one.collections or ("",))) else _unexplained(one) for one in near
+    ]
     return SimilarBody.of(
         question=question,
         results=[_similar_question(one, flagged) for one in found],
         prompt=formatted(found, flagged),
     )
+
+
+def _unexplained(one: SimilarQuestion) -> SimilarQuestion:
+    judged = tuple(replace(each, explanation="") for each in one.past.sentences)
+    return replace(one, past=replace(one.past, sentences=judged))
 
 
 def _similar_question(one: SimilarQuestion, flagged: FlaggedSentences) -> SimilarQuestionBody:

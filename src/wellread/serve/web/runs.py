@@ -1,5 +1,8 @@
 """Questions that are being answered for pages: their events are numbered and can be replayed.
 
+What is replayed is looked at again first: words of a source that was removed, or that whoever asked
+may not read any more, do not come from memory.
+
 A run belongs to the server, not to the connection that began it: a page that is reloaded, a second
 tab and a computer that slept all read the same events again from where they were. Runs live in
 memory only; the finished answer is in the catalogue.
@@ -14,9 +17,11 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from wellread.answers import Answer, Event, FinalEvent, Question
+from anyio import to_thread
+
+from wellread.answers import Answer, Event, FinalEvent, Question, StepEvent
 from wellread.ask.answer import answer
-from wellread.errors import WellreadError
+from wellread.errors import UnknownNameError, WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import reads_all_of
 from wellread.serve.error_shapes import INTERNAL, Problem, problem_of, problem_of_status
@@ -37,6 +42,7 @@ class AskRun:
         events: all events so far; the place in this list is an event's number.
         problem: why it failed.
         answer: the delivered answer, once there is one.
+        material: of what the documents were when it began.
     """
 
     id: str
@@ -46,6 +52,7 @@ class AskRun:
     events: list[Event] = field(default_factory=list)
     problem: Problem | None = None
     answer: Answer | None = None
+    material: str = ""
     task: asyncio.Task[None] | None = None
     _more: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -59,6 +66,26 @@ class AskRun:
             if self.state != "running":
                 return
             await more.wait()
+
+    def as_now(self, kb: KnowledgeBase, event: Event) -> Event | None:
+        """What the asker of ``kb`` may be told of an event now; None: nothing.
+
+        A step has no words of a source. The answer is told as it is kept by now; the draft and its
+        sentences only while the documents are as they were.
+
+        Raises:
+            UnknownNameError: the answer is not there any more, or may not be read.
+            StoreError: the catalogue cannot be read.
+        """
+        if isinstance(event, StepEvent):
+            return event
+        if self.answer is not None:
+            kept = kb.catalogue.sessions.answer(self.answer.id, kb.asker.owner)
+            if kept is None:
+                raise UnknownNameError("the answer is not there any more", hint="ask again")
+            if isinstance(event, FinalEvent):
+                return FinalEvent(answer=kept[1])
+        return event if self.material == _material(self.kb, self.question) else None
 
     def add(self, event: Event) -> None:
         """Keep an event and wake up who follows."""
@@ -116,6 +143,7 @@ class AskRuns:
 
     async def _answer(self, run: AskRun) -> None:
         try:
+            run.material = await to_thread.run_sync(_material, run.kb, run.question)
             async for event in answer(run.kb, run.question):
                 run.add(event)
             run.end("done")
@@ -131,6 +159,11 @@ class AskRuns:
         ended = [known for known, run in self._runs.items() if run.state != "running"]
         for known in ended[: max(0, len(self._runs) - MOST_KEPT)]:
             del self._runs[known]
+
+
+def _material(kb: KnowledgeBase, question: Question) -> str:
+    """Another one whenever documents change that the question is asked of."""
+    return kb.catalogue.collection_settings.stamp(question.filters.collections)
 
 
 TOO_MANY = problem_of_status(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, cast
 from urllib.parse import urlencode
 
@@ -218,11 +218,15 @@ async def _stream(
     try:
         async for number, event in run.follow(after):
             await to_thread.run_sync(check_rights, kb)
-            name, body = event_body(event)
+            now = await to_thread.run_sync(run.as_now, kb, event)
+            if now is None:
+                continue
+            name, body = event_body(now)
             if raw:
                 data = body.model_dump_json()
             else:
-                data = json.dumps(await to_thread.run_sync(_html_of, kb, run, number))
+                before = run.events[:number]
+                data = json.dumps(await to_thread.run_sync(_html_of, kb, now, before))
             yield ServerSentEvent(event=name, data=data, id=str(number))
         ended = run.state != "done"
         state, problem = run.state, run.problem
@@ -237,13 +241,13 @@ async def _stream(
         yield ServerSentEvent(event="ended", data=json.dumps(told))
 
 
-def _html_of(kb: KnowledgeBase, run: AskRun, number: int) -> dict[str, object]:
-    """What a page inserts for an event; nothing in it needs escaping any more."""
-    match run.events[number]:
+def _html_of(kb: KnowledgeBase, event: Event, before: Sequence[Event]) -> dict[str, object]:
+    """What a page inserts for an event after those; nothing in it needs escaping any more."""
+    match event:
         case StepEvent(step=step):
             return {"html": fragment("parts/step.html", step=step), "name": step.name}
         case TokenEvent():
-            said = (one.text for one in run.events[: number + 1] if isinstance(one, TokenEvent))
+            said = (one.text for one in [*before, event] if isinstance(one, TokenEvent))
             return {"html": draft_html("".join(said))}
         case FinalEvent(answer=answer):
             html = fragment("parts/answer.html", **values_beside(kb, answer, stale=False))
