@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 
 import numpy as np
 import pytest
 from tests.doubles.evidence import evidence_of
 
+from wellread.answers import Question
+from wellread.ask.understand.analyse import analyse
+from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ask.write.passage_reading import FIRST_READ, SURE_ODDS, read_evidence
 from wellread.models.reader import Reading
 
+ASKED = analyse(Question(text="Which mill has a wheel?"), Vocabulary(), date(2026, 1, 15))
 TEXTS = [f"The mill of {name} has a wheel of its own." for name in "ABCDEFGHI"]
 
 
@@ -32,6 +37,6 @@ class Scripted:
 def test_nothing_more_is_read_once_something_surely_answers(odds: float, count: int) -> None:
     reader = Scripted(odds)
     evidence = evidence_of(*TEXTS)
-    found = read_evidence("Which mill has a wheel?", evidence, reader)
+    found = read_evidence(ASKED, evidence, reader)
     assert len(reader.texts) == len(found.sentences) == count
     assert found.best == odds

@@ -1,4 +1,8 @@
-"""What the words of a follow-up may stand for: names and phrases of the turns before it."""
+"""What the words of a follow-up may stand for: what earlier questions say, and known names.
+
+An answer holds text of sources, which may be anything, orders included. So of an answer only names
+count that the base knows: entities, people, and short titles of what it cites.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +12,14 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from wellread.ask.understand.followups.turns import Turn
-from wellread.ask.understand.mentions import entities_of
+from wellread.ask.understand.mentions import entities_of, people_in
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.text.english import DAYTIMES, EMPTY_HEADS, MONTHS, SEASONS, STOP_WORDS, WEEKDAYS
 from wellread.text.english_catalogue import DETERMINERS
 from wellread.text.english_followups import IS_A, PHRASE_OF
 from wellread.text.english_questions import GROUPS, MEN, NO_PERSONS, PARTICLES, WOMEN
 from wellread.text.parsed import parse
-from wellread.text.tokens import ARTICLES, key_of_words
+from wellread.text.tokens import ARTICLES, key_of, key_of_words
 
 Sex = Literal["he", "she", ""]
 MOST_TURNS = 5  # turns back that are looked at
@@ -23,7 +27,6 @@ LONGEST_TITLE = 5  # words up to which a title is likely to be a name
 MOST_ANSWER = 600  # characters of an answer that are looked at
 # How fitting a mention is by where it stands, chosen on one half of CANARD.
 IN_QUESTION, ANSWER_SUBJECT, IN_ANSWER, CITED, SHOWN = 3.0, 2.2, 1.0, 2.6, 0.8
-LONG_TITLE = 0.4
 PHRASE, ONE_WORD = -0.6, -1.2  # less than a name
 BEHIND = -2.0  # less for a name that only says which one is meant
 AGAIN, PER_TURN = 0.7, 0.7  # more for each further mention, less for each turn back
@@ -139,10 +142,13 @@ class _Mention(NamedTuple):
 
 def _said(turn: Turn, back: int, vocabulary: Vocabulary) -> Iterator[_Mention]:
     answer = turn.answer[:MOST_ANSWER]
-    around = f"{turn.question} {answer}"
+    around = f"{answer} {turn.question}"
+    own = parse(turn.question).stem_set
     for place, text in enumerate(turn.names[:3]):
-        score = CITED - 0.5 * place if len(text.split()) <= LONGEST_TITLE else LONG_TITLE
-        yield _Mention(text, True, score, around, cited=True)
+        named = key_of(text) in vocabulary.names or key_of(text) in key_of(turn.question)
+        if not named and (len(text.split()) > LONGEST_TITLE or own & parse(text).stem_set):
+            continue  # the question calls it by its own words
+        yield _Mention(text, True, CITED - 0.5 * place, around, cited=True)
     whole = PHRASE_OF.search(turn.question)
     if whole:
         yield _Mention(whole["whole"], True, IN_QUESTION, around)
@@ -151,13 +157,19 @@ def _said(turn: Turn, back: int, vocabulary: Vocabulary) -> Iterator[_Mention]:
         score += BEHIND * bool(whole and text in whole["what"])
         yield _Mention(text, named, score, around)
     for number, sentence in enumerate(_SENTENCE.split(answer)[: 3 if back < 2 else 1]):
-        for place, (text, named) in enumerate(_mentions(sentence, vocabulary)):
+        for place, text in enumerate(known_in(sentence, vocabulary)):
             first = number == 0 and place == 0
             score = ANSWER_SUBJECT if first else IN_ANSWER - 0.1 * place
-            score += _less(text, named=named)
-            yield _Mention(text, named, score, answer if first else sentence)
+            yield _Mention(text, True, score, answer if first else sentence)
     for text in turn.items[:12]:
         yield _Mention(text, True, SHOWN)
+
+
+def known_in(text: str, vocabulary: Vocabulary) -> list[str]:
+    """The entities and people of the base that ``text`` names, as it writes them, in its order."""
+    people = [one.span for one in people_in(text, vocabulary)]
+    spans = [*people, *(one.span for one in entities_of(text, vocabulary, people))]
+    return [span.of(text) for span in sorted(dict.fromkeys(spans), key=lambda span: span.start)]
 
 
 def _less(text: str, *, named: bool) -> float:

@@ -30,7 +30,7 @@ from wellread.ask.understand.followups.rewrite_by_model import SECONDS, by_model
 from wellread.ask.understand.followups.turns import Turn, context_of
 from wellread.ask.understand.planted_orders import planted_in
 from wellread.ask.understand.reader_wishes import in_default_collection, preferences_for
-from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
+from wellread.ask.understand.vocabulary import MOST_TITLE_WORDS, Vocabulary, vocabulary_of
 from wellread.calls import REWRITE
 from wellread.errors import ModelError
 from wellread.identity import random_id
@@ -136,7 +136,7 @@ async def opened(kb: KnowledgeBase, question: Question, known: Vocabulary) -> Op
     if model is not None and leans(asked, rewritten, earlier):
         seconds = min(SECONDS, kb.settings.generation.timeout)
         try:
-            rewritten, usage = await by_model(model, asked, earlier, seconds=seconds)
+            rewritten, usage = await by_model(model, asked, earlier, known, seconds=seconds)
         except ModelError as error:
             logger.warning("the model did not rewrite a follow-up, rules did: %s", error)
             failures = (f"the follow-up was read by rules: {error.args[0]}",)
@@ -234,9 +234,11 @@ def _tells_apart(cells: Sequence[str]) -> bool:
 
 
 def _there(titles: Iterable[str]) -> tuple[str, ...]:
-    """The titles that a question can point at: what is left, and no order to whoever answers."""
+    """The titles that a question can point at: short, still there, no order to who answers."""
     kept = (
-        title for title in titles if title.strip() and title != REMOVED and not planted_in(title)
+        title
+        for title in titles
+        if 0 < len(title.split()) <= MOST_TITLE_WORDS and title != REMOVED and not planted_in(title)
     )
     return tuple(dict.fromkeys(title for title in kept if BLANK not in title))
 

@@ -13,8 +13,9 @@ from datetime import date
 from itertools import pairwise
 from typing import NamedTuple
 
-from wellread.ask.understand.followups.antecedents import LONGEST_TITLE, Antecedent
+from wellread.ask.understand.followups.antecedents import LONGEST_TITLE, Antecedent, known_in
 from wellread.ask.understand.followups.turns import Edit, Turn, name_spans, put
+from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.text.english import AUXILIARIES, BE, PREPOSITIONS, STOP_WORDS
 from wellread.text.english_followups import (
     AFTER_THERE,
@@ -284,15 +285,24 @@ def _may_be(head: str, one: Antecedent) -> bool:
     return several if head in TEAMS else head in UNTOLD and not several
 
 
-def list_edits(text: str, earlier: Sequence[Turn]) -> list[Edit]:
-    """What is pointed at by its place in what was shown last; none when nothing was."""
+def list_edits(text: str, earlier: Sequence[Turn], vocabulary: Vocabulary) -> list[Edit]:
+    """What is pointed at by its place in what was shown last; none when nothing was.
+
+    An item that is a text of a source and no name that the base knows is left alone.
+    """
     found: list[Edit] = []
     for match in POINTING.finditer(text):
         meant = _pointed_at(match, shown(earlier), earlier)
-        if meant:
+        if meant and all(_sayable(one, earlier, vocabulary) for one in meant):
             joined = " and ".join(filter(None, (", ".join(meant[:-1]), meant[-1])))
             found.append(put(text, match.start(), match.start() + len(match[0].strip()), joined))
     return found
+
+
+def _sayable(item: str, earlier: Sequence[Turn], vocabulary: Vocabulary) -> bool:
+    """Whether it is the user's own word, a name that the base knows, or a title that was listed."""
+    listed = any(item in turn.items or item in turn.question for turn in earlier)
+    return listed or known_in(item, vocabulary) == [item]
 
 
 def shown(earlier: Sequence[Turn]) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from wellread.ask.understand.answer_kind import SURE, expected_of
 from wellread.ask.understand.followups.antecedents import Antecedent, antecedents_of
 from wellread.ask.understand.followups.references import (
     list_edits,
@@ -88,7 +89,7 @@ def standalone(
     candidates = antecedents_of(earlier, vocabulary)
     last = next((turn.question for turn in reversed(earlier) if turn.question), "")
     topic = candidates[0].text if candidates else ""
-    listed = list_edits(text, earlier)
+    listed = list_edits(text, earlier, vocabulary)
     whole = applied(text, listed)
     reasons = [edit.reason for edit in listed]
     full = _filled(whole, _Talk(last=last, topic=topic, vocabulary=vocabulary, today=today))
@@ -156,8 +157,11 @@ def _replaced(part: str, talk: _Talk) -> tuple[str, str] | None:
     replaced = replaced or _name_for_name(led, bare, talk) or _phrase_for_phrase(led, bare, talk)
     if replaced is not None or led:
         return replaced or before_end(talk.last, part), f"the rest is from “{talk.last}”"
+    definite, aspect = part.lower().startswith("the "), expected_of(f"What is {part}?") in SURE
+    if definite and not aspect:
+        return None  # another thing, and not a part of the one that was talked about
     if talk.topic and key_of(talk.topic) not in key_of(part) and not parse(f"· {part}").names:
-        of = f"of {talk.topic}" if part.lower().startswith("the ") else f"({talk.topic})"
+        of = f"of {talk.topic}" if definite else f"({talk.topic})"
         return f"What about {part} {of}?", f"“{talk.topic}” is meant"
     return None
 
@@ -282,6 +286,7 @@ def _phrase_for_phrase(led: str, bare: str, talk: _Talk) -> str | None:
         return None
     head = key_of_words([mine[-1].plain])
     definite = mine[0].plain in ("the", "its", "their", "his", "her")
+    thing = mine[0].plain == "the" and expected_of(f"What is {bare}?") not in SURE
     named = name_spans(last)
     theirs = [
         phrase
@@ -290,7 +295,8 @@ def _phrase_for_phrase(led: str, bare: str, talk: _Talk) -> str | None:
     ]
     for phrase in reversed(theirs):
         beside = bool(led) and last[: phrase.span.start].lower().split()[-1:] == [led]
-        only = not led and not definite and len(theirs) == 1
+        alike = phrase.definite and thing  # "the ferry" for "the crane"
+        only = not led and (alike or not definite) and len(theirs) == 1
         if beside or only or key_of_words([phrase.head]) == head:
             span = phrase.span if mine[0].plain in STOP_WORDS else phrase.bare
             return f"{last[: span.start]}{bare}{last[span.end :]}"
