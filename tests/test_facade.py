@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 PRINTED = {
     "add_and_ask": "holds forty loaves|2,300 euros|Meeting, 00:41 · Piet|does not say",
-    "ask_async": "built in 1874|one euro|step: retrieval|supported: The savings|01:15 · Marta",
+    "ask_async": "built in 1874|one euro|step: retrieval|quoted: The savings|01:15 · Marta",
     "search_and_upkeep": "00:41 · Piet|1 updated, 1 unchanged|traces left: 0|agree|refused: there",
 }
 

@@ -156,7 +156,7 @@ def test_every_sentence_is_verbatim_and_cited(sample: KnowledgeBase, asked: list
         )
         for sentence in each.sentences:
             assert sentence.span.of(each.text) == sentence.text
-            assert sentence.verdict.name == "supported"
+            assert sentence.verdict.name == "quoted"
             assert sentence.citations, sentence.text
             sources = [cited[number] for number in sentence.citations]
             assert any(spaced(sentence.text) in spaced(citation.quote) for citation in sources), (

@@ -157,7 +157,7 @@ def test_ask_shows_the_answer_its_verdicts_and_where_it_stands(filled: CliRunner
     code, out, _ = run(filled, "ask", FERRY_QUESTION)
     assert code == 0
     assert "2.6 million euros" in out
-    assert "✓" in out
+    assert "❞" in out
     assert re.search(r"^\[1\] .*The ferry", out, re.MULTILINE)
     assert "Confidence" in out
     assert "Answered by extractive in" in out
@@ -171,7 +171,7 @@ def test_ask_json_is_the_shape_of_the_api(filled: CliRunner) -> None:
     citation = body["citations"][0]
     assert "2.6 million" in citation["quote"]
     assert citation["viewUrl"].startswith(f"/view/{citation['documentId']}?start=")
-    assert body["sentences"][0]["verdict"] == "supported"
+    assert body["sentences"][0]["verdict"] == "quoted"
     assert {step["name"] for step in body["steps"]} >= {"retrieval", "verification"}
 
 

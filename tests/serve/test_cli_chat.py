@@ -198,7 +198,7 @@ def test_an_answer_is_exported(runner: CliRunner, tmp_path: Path) -> None:
     talk(runner, FERRY)
     _, out, _ = run(runner, "answers", "export", "last", "--verdicts")
     assert out.startswith(f"# {FERRY}\n")
-    assert "[^1]: supported" in out
+    assert "[^1]: quoted" in out
     path = tmp_path / "out.bib"
     words = ("answers", "export", "last", "--format", "bibtex", "-o", path)
     assert run(runner, *words)[:2] == (0, "")

@@ -341,7 +341,7 @@ async def test_a_long_report_comes_in_parts_and_none_of_it_is_lost(
     assert "".join(part["answer"] for part in facts) == given.text
     text = "\n".join(map(text_of, parts))
     for sentence in given.sentences:
-        assert f"{sentence.text} [{sentence.citations[0]}] ✓" in text
+        assert f"{sentence.text} [{sentence.citations[0]}] {sentence.verdict.name.symbol}" in text
     assert facts[0]["report"]["rounds"] == 2
     assert all("report" not in part for part in facts[1:])
 

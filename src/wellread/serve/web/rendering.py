@@ -14,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from pydantic import BaseModel
 from starlette.templating import Jinja2Templates
 
+from wellread.answer_blocks import draft_html
 from wellread.answers import VerdictName
 from wellread.locators import format_time
 from wellread.serve.error_shapes import OPENAI_PATH, Problem
@@ -185,6 +186,7 @@ def _environment() -> Environment:
         "iso": lambda moment: moment[:16].replace("T", " "),
         "rate": rate_of,
         "segment": lambda name: quote(name, safe=""),
+        "drawn": draft_html,
     }
     environment.globals["verdicts"] = {one.value: one for one in VerdictName}
     return environment
