@@ -15,7 +15,7 @@ from pydantic import Field
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from wellread.answer_blocks import draft_html
-from wellread.answers import FinalEvent, Question, StepEvent, TokenEvent
+from wellread.answers import Event, FinalEvent, Question, StepEvent, TokenEvent
 from wellread.ask.retrieve.search import check_collections
 from wellread.errors import RequestError, UnknownNameError, WellreadError
 from wellread.kb import KnowledgeBase

@@ -142,7 +142,8 @@ class Collections(CataloguePart):
     def stamp(self, names: Sequence[str] = ()) -> str:
         """Another one whenever documents of these collections change; none means all."""
         with self._database.read() as connection:
-            return material_stamp(connection, names or collection_names(connection))
+            stamps = stamps_of(connection)
+        return tagged_hash("stamp", *(f"{n} {stamps.get(n, '')}" for n in sorted(names or stamps)))
 
     def settings(self, name: str) -> dict[str, Any] | None:
         """The settings of the collection, or None when it has none."""
