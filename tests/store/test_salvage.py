@@ -160,6 +160,32 @@ def test_an_older_releases_file_is_read_in_its_own_schema(tmp_path: Path) -> Non
     catalogue.close()
 
 
+@pytest.mark.parametrize("tells", [True, False], ids=["tells its schema", "does not"])
+def test_what_named_its_readers_is_not_opened_to_all(tmp_path: Path, tells: bool) -> None:
+    old, fresh = tmp_path / "old.db", tmp_path / "fresh.db"
+    database = Database(old)
+    with database.write() as connection:
+        upgrade(connection, "0007")
+    database.close()
+    with closing(sqlite3.connect(old)) as connection, connection:
+        table = connection.execute("PRAGMA table_info(documents)").fetchall()
+        values = {row[1]: 1 if row[2] == "INTEGER" else "x" for row in table}
+        values |= dict.fromkeys(("authors", "taxonomy"), "[]")
+        values |= {
+            f"{name}_at": "2026-01-01 00:00:00" for name in ("published", "added", "updated")
+        }
+        values |= {"collection": "c", "readers": '["ana"]'}
+        marks = ", ".join("?" * len(values))
+        connection.execute(f"INSERT INTO documents VALUES ({marks})", list(values.values()))
+        if not tells:
+            connection.execute("DELETE FROM alembic_version")
+    make_like(old, fresh)
+    save_rows(old, fresh)
+    catalogue = Catalogue.open(fresh)
+    assert catalogue.collection_names() == ["c-restricted"]
+    catalogue.close()
+
+
 def test_nothing_is_read_of_what_is_no_database(fresh: Path, tmp_path: Path) -> None:
     garbage = tmp_path / "garbage.db"
     garbage.write_bytes(b"no such thing " * 900)

@@ -60,7 +60,7 @@ def rescue(kb: KnowledgeBase, lost: str) -> Problem:
         if worth and copy is not None and not all(table.whole for table in saved):
             with _beside(path, "held") as held:
                 shutil.copyfile(copy.path, held)
-                Catalogue.open(held).close()  # at the schema of today
+                Catalogue.open(held, home=kb.home).close()  # at the schema of today
                 added = complete(fresh, held, saved)
         set_aside(path, folder)
         if worth:
@@ -91,7 +91,7 @@ def _save(path: Path, fresh: Path) -> Sequence[SavedTable]:
         return ()
     make_like(path, fresh)
     saved = save_rows(path, fresh)
-    Catalogue.open(fresh).close()
+    Catalogue.open(fresh, home=path.parent).close()
     return saved
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from wellread.store.recovery.database_file import WAL_SUFFIXES
 from wellread.store.recovery.file_bytes import copy_file
-from wellread.store.recovery.stored_values import as_text, checks_of
+from wellread.store.recovery.stored_values import as_text, checks_of, is_json_or_nothing
 from wellread.store.schema.database import Database, upgrade
 from wellread.store.schema.tables import HEAD, metadata
 
@@ -41,11 +41,13 @@ class SavedTable:
 def make_like(damaged: Path, fresh: Path) -> None:
     """Make the empty catalogue ``fresh``, in the schema that ``damaged`` was written in.
 
-    That of today where it does not tell.
+    That of today where it does not tell; but what names its readers is of 0007, and not for all.
     """
     revision = HEAD
     try:
         with closing(sqlite3.connect(damaged)) as source:
+            if "readers" in _columns(source, "main", "documents"):
+                revision = "0007"
             (found,) = source.execute("SELECT version_num FROM alembic_version").fetchone()
         if REVISION.fullmatch(str(found)) and str(found) <= HEAD:
             revision = str(found)
@@ -159,7 +161,7 @@ def _work_copy(damaged: Path, work: Path) -> None:
 
 
 def _save(source: sqlite3.Connection, target: sqlite3.Connection, name: str) -> SavedTable:
-    wanted = set(_columns(target, "main", name)) & set(metadata.tables[name].c.keys())
+    wanted = set(_columns(target, "main", name))
     try:
         columns = [column for column in _columns(source, "main", name) if column in wanted]
     except sqlite3.Error:
@@ -170,7 +172,8 @@ def _save(source: sqlite3.Connection, target: sqlite3.Connection, name: str) -> 
     places = ", ".join("?" * len(columns))
     insert = f'INSERT OR IGNORE INTO "{name}" ({names}) VALUES ({places})'  # noqa: S608 - our names
     reader = _Rows(source, name, names)
-    fits = [checks_of(name)[column] for column in columns]
+    checks = checks_of(name)
+    fits = [checks.get(column, is_json_or_nothing) for column in columns]  # "readers" of 0007
     read = 0
     before = target.total_changes
     for row in reader:

@@ -36,6 +36,11 @@ def _check_of(column: Column[Any]) -> Check:
     return (lambda value: value is None or fits(value)) if column.nullable else fits
 
 
+def is_json_or_nothing(value: object) -> bool:
+    """Whether a value fits a column that may hold JSON."""
+    return value is None or _is_json(value)
+
+
 def _is_json(value: object) -> bool:
     if isinstance(value, int | float):  # SQLite keeps a number in such a column as one
         return True
