@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from rapidfuzz import fuzz, process, utils
 
@@ -21,6 +21,7 @@ from wellread.ask.aggregate.queries.result import (
 from wellread.ask.aggregate.queries.showing import places_naming
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.text.parsed import parse
+from wellread.text.tokens import key_of
 from wellread.text.words import stem
 from wellread.types import Filters
 
@@ -116,19 +117,18 @@ def _by_people(scope: Scope, topic: Topic) -> list[str]:
     vocabulary = vocabulary_of(scope.kb, scope.collections)
     found: list[str] = []
     for name in topic.names:
-        authors = _called(vocabulary.authors, name.phrase)
-        speakers = _called(vocabulary.speakers, name.phrase)
+        key = key_of(name.phrase)
+        authors = _called(vocabulary.authors.get(key, ()), name.phrase)
+        speakers = _called(vocabulary.speakers.get(key, ()), name.phrase)
         limits = [Filters(authors=authors)] if authors else []
         limits += [Filters(speakers=speakers)] if speakers else []
         found += [entry.id for limit in limits for entry in scope.within(limit).entries()]
     return found
 
 
-def _called(people: Mapping[str, tuple[str, ...]], phrase: str) -> tuple[str, ...]:
+def _called(people: Sequence[str], phrase: str) -> tuple[str, ...]:
     """Those of the people whose whole name this is."""
-    wanted = phrase.casefold()
-    every = {name for names in people.values() for name in names}
-    return tuple(sorted(name for name in every if name.casefold() == wanted))
+    return tuple(sorted(name for name in people if name.casefold() == phrase.casefold()))
 
 
 # --- what is near ----------------------------------------------------------------------

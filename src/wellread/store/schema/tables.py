@@ -29,7 +29,7 @@ from sqlalchemy.types import TypeEngine
 from wellread.store.schema.database import Moment, Readers, named
 
 # The newest migration; opening compares it with the database before it loads Alembic.
-HEAD = "0007"
+HEAD = "0009"
 
 
 metadata = MetaData(
@@ -82,6 +82,7 @@ documents = Table(
     named("readers", "collection"),
     UniqueConstraint("collection", "uri"),
     Index(None, "collection", "source_uri"),
+    Index(None, "collection", "published_at"),
 )
 
 # The text in pieces of PIECE characters: a passage of a long book costs no more to read than one
@@ -102,6 +103,17 @@ passages = Table(
     *filled(Text, "context"),
     *filled(JSON, "speakers"),
     UniqueConstraint("document_id", "ordinal"),
+)
+
+# What a question may name a document by, or something of it (``text/name_keys.py``); looked up by
+# the question's words, so that none reads the names of all documents.
+document_names = Table(
+    "document_names",
+    metadata,
+    key_of("documents"),
+    place("ordinal"),
+    *filled(String, "collection", "sort", "key", "value"),
+    Index(None, "sort", "key", "value", "collection"),
 )
 
 # ``root``: the input under which it was found (a folder, a feed, itself). ``etag``,
