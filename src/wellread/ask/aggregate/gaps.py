@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rapidfuzz import fuzz, process, utils
 
@@ -20,6 +20,8 @@ from wellread.ask.aggregate.queries.result import (
 )
 from wellread.ask.aggregate.queries.showing import places_naming
 from wellread.ask.understand.vocabulary import vocabulary_of
+from wellread.store.catalogue.documents.aggregates import Entry, Part
+from wellread.text.name_keys import VALUE, WORD
 from wellread.text.parsed import parse
 from wellread.text.tokens import key_of
 from wellread.text.words import stem
@@ -30,6 +32,8 @@ MOST_ALIKE = 5
 LEAST_ALIKE = 80.0  # of 100, of words
 LEAST_ALIKE_NAME = 65.0
 SHORTEST_WORD = 4
+SAME_START = 2  # letters that a misspelt word begins with all the same
+PARTS: tuple[Part, ...] = ("kind", "year")
 
 
 def exists(scope: Scope, query: CatalogueQuery) -> AggregateResult:
@@ -66,7 +70,7 @@ def _there_is_within(scope: Scope) -> AggregateResult:
 def _there_is(scope: Scope, topic: Topic, noun: Noun) -> AggregateResult:
     held = documents_about(scope, topic)
     counts = {**dict.fromkeys(_by_people(scope, topic), 0), **held.counts}
-    entries = [entry for entry in scope.entries() if entry.id in counts]
+    entries = scope.only(sorted(counts)).entries()
     names = topic.quoted
     limits = "".join(f", {part}" for part in scope.said)
     method = f"{held.method}, or that a person of this name wrote or speaks in; in {scope.where}"
@@ -167,7 +171,8 @@ def _alike_names(scope: Scope, phrase: str) -> list[Row]:
     if not scope.collections:
         return []
     nodes = scope.kb.catalogue.graph.near(scope.collections, phrase, MOST_ALIKE)
-    inside = {entry.id for entry in scope.entries()} if scope.limited else None
+    described = [known for node in nodes for known in node.documents]
+    inside = {entry.id for entry in scope.only(described).entries()} if scope.limited else None
     return [
         Row(
             cells=(node.title, f"{node.type or 'entity'} with a similar name"),
@@ -195,10 +200,12 @@ def _stands(scope: Scope, term: str, held: Mapping[str, Mapping[str, int]]) -> b
 def _alike_words(scope: Scope, terms: Sequence[str]) -> list[Row]:
     """Words of titles and values of the taxonomy that look like one of ``terms``."""
     places: dict[str, dict[str, None]] = {}
-    for entry in scope.entries():
+    for entry in _called_like(scope, WORD, terms):
         for word in parse(entry.title).terms:
             places.setdefault(word, {})[entry.id] = None
-    for (_, value), ids in scope.kb.catalogue.censuses.taxonomy(scope.limits).items():
+    valued = [entry.id for entry in _called_like(scope, VALUE, terms)]
+    inside = scope.only(valued).limits
+    for (_, value), ids in scope.kb.catalogue.censuses.taxonomy(inside).items() if valued else ():
         places.setdefault(value.casefold(), {}).update(dict.fromkeys(ids))
     found: dict[str, float] = {}
     for term in terms:
@@ -220,6 +227,24 @@ def _alike_words(scope: Scope, terms: Sequence[str]) -> list[Row]:
     ]
 
 
+def _called_like(scope: Scope, sort: str, terms: Sequence[str]) -> list[Entry]:
+    """Documents with a key of the sort that looks like one of ``terms`` and begins like it."""
+    names = scope.kb.catalogue.names
+    keys = [
+        key
+        for term in terms
+        for key, _, _ in process.extract(
+            term,
+            names.beginning(scope.collections, sort, term[:SAME_START]),
+            scorer=fuzz.ratio,
+            limit=MOST_ALIKE,
+            score_cutoff=LEAST_ALIKE_NAME,
+        )
+    ]
+    ids = names.documents(scope.collections, (sort,), keys) if keys else []
+    return scope.only(ids).entries()
+
+
 def _documents(number: int) -> str:
     return amount(number, "document", "documents")
 
@@ -231,22 +256,22 @@ def _missing_on(scope: Scope, topic: Topic) -> AggregateResult:
     """Kinds and years without the topic, relations to what has no entry, empty dimensions."""
     catalogue = scope.kb.catalogue
     held = documents_about(scope, topic)
-    entries = scope.entries()
-    about = [entry for entry in entries if entry.id in held.counts]
+    about = scope.only(sorted(held.counts)).entries()
     names = topic.quoted
+    kinds, years = (
+        {value for (value,) in catalogue.censuses.sizes((part,), scope.limits) if value}
+        for part in PARTS
+    )
     rows = [
         Row(cells=(f"{kind} about {names}", "there is none"))
-        for kind in sorted({entry.kind for entry in entries} - {entry.kind for entry in about})
+        for kind in sorted(kinds - {entry.kind for entry in about})
     ]
-    years, of_topic = (
-        {f"{entry.published_at:%Y}" for entry in part if entry.published_at}
-        for part in (entries, about)
-    )
+    of_topic = {f"{entry.published_at:%Y}" for entry in about if entry.published_at}
     rows += [
         Row(cells=(year, f"no document of this year is about {names}"))
         for year in sorted(years - of_topic)
     ]
-    dimensions = {name for name, _ in catalogue.censuses.taxonomy(scope.limits)}
+    dimensions = {name for name, _ in catalogue.censuses.taxonomy_sizes(scope.limits)}
     for node in (node for name in topic.names for node in nodes_of(scope, name)):
         rows += [
             Row(

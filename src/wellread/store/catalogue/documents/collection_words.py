@@ -1,4 +1,4 @@
-"""The words that describe the documents of a collection: what a form offers to limit a search by."""
+"""The words that describe the documents of a collection: what a form offers to limit by."""
 
 from __future__ import annotations
 

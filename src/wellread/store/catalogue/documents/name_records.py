@@ -5,6 +5,8 @@ it reads hangs on the question, and not on how much there is. Each list that cou
 end.
 """
 
+# ruff: noqa: S608 - every word of this SQL is ours
+
 from __future__ import annotations
 
 from collections import defaultdict
@@ -25,6 +27,7 @@ from sqlalchemy import (
     text,
     union_all,
 )
+from sqlalchemy.sql.elements import TextClause
 
 from wellread.store.schema.database import AT_ONCE, CataloguePart, chunks
 from wellread.store.schema.tables import document_names, documents, entities, passages, relations
@@ -37,15 +40,26 @@ MOST_WORDED = 1_000  # of the documents with the rarest word of a name
 MOST_SORTS = 500  # kinds, dimensions, types of relations
 
 _NAMES = document_names.c
-# The distinct keys, from one look into the index for each: DISTINCT reads every row.
-_SORTS = text(
-    "WITH RECURSIVE there(key) AS (SELECT min(key) FROM document_names WHERE sort = :sort UNION ALL"
-    " SELECT (SELECT min(key) FROM document_names WHERE sort = :sort AND key > there.key)"
-    " FROM there WHERE there.key IS NOT NULL)"
-    " SELECT key FROM there WHERE EXISTS (SELECT 1 FROM document_names named WHERE"
-    " named.sort = :sort AND named.key = there.key AND named.value = ''"
-    " AND named.collection IN :collections) LIMIT :most"
-).bindparams(bindparam("collections", expanding=True))
+
+
+def _distinct(inside: str = "", named: str = "") -> TextClause:
+    """The distinct keys, from one look into the index for each: DISTINCT reads every row.
+
+    Args:
+        inside: what the keys have to meet; ``named``: what the rows of the collections have to.
+    """
+    least = f"SELECT min(key) FROM document_names WHERE sort = :sort{inside}"
+    return text(
+        f"WITH RECURSIVE there(key) AS ({least} UNION ALL"
+        f" SELECT ({least} AND key > there.key) FROM there WHERE there.key IS NOT NULL)"
+        " SELECT key FROM there WHERE EXISTS (SELECT 1 FROM document_names named WHERE"
+        f" named.sort = :sort AND named.key = there.key{named}"
+        " AND named.collection IN :collections) LIMIT :most"
+    ).bindparams(bindparam("collections", expanding=True))
+
+
+_SORTS = _distinct(named=" AND named.value = ''")
+_BEGINNING = _distinct(inside=" AND key >= :start AND key < :end")
 
 
 class Called(NamedTuple):
@@ -75,7 +89,8 @@ class NameRecords(CataloguePart):
                 known
                 for some in chunks(dict.fromkeys(keys))
                 for known in connection.execute(
-                    select(_NAMES.document_id.distinct())
+                    select(_NAMES.document_id)
+                    .distinct()
                     .where(_NAMES.key.in_(some), *inside)
                     .order_by(_NAMES.document_id)
                     .limit(MOST_DOCUMENTS)
@@ -98,7 +113,7 @@ class NameRecords(CataloguePart):
     def every(self, collections: Sequence[str], sort: str, key: str) -> tuple[str, ...]:
         """The ids of all documents that are called so: what a limit to these needs."""
         named = (_NAMES.sort == sort, _NAMES.key == key, _NAMES.collection.in_(collections))
-        statement = select(_NAMES.document_id.distinct()).where(*named)
+        statement = select(_NAMES.document_id).distinct().where(*named)
         return tuple(self._values(statement.order_by(_NAMES.document_id)))
 
     def worded(
@@ -155,6 +170,14 @@ class NameRecords(CataloguePart):
         with self._database.read() as connection:
             return sorts(connection, collections, sort)
 
+    def beginning(self, collections: Sequence[str], sort: str, start: str) -> list[str]:
+        """Keys of the sort that begin so, ``MOST_SORTS`` at most."""
+        if not (collections and start):
+            return []
+        ends = {"start": start, "end": f"{start[:-1]}{chr(ord(start[-1]) + 1)}"}
+        wanted = {"sort": sort, "collections": list(collections), "most": MOST_SORTS, **ends}
+        return [key for (key,) in self._rows(_BEGINNING.bindparams(**wanted))]
+
     def dates(self, collections: Sequence[str], key: str) -> list[date]:
         """The dates of the documents that bear the key as their title or alias."""
         moment = documents.c.published_at
@@ -181,7 +204,7 @@ def called(
         statement = select(*where, *ends).where(_NAMES.key.in_(some), *inside).group_by(*where)
         for sort, key, collection, first, last in connection.execute(statement.order_by(*where)):
             same = zip(where, (sort, key, collection), strict=True)
-            those = select(_NAMES.value.distinct()).where(*(one == it for one, it in same))
+            those = select(_NAMES.value).distinct().where(*(one == it for one, it in same))
             several = those.order_by(_NAMES.value).limit(MOST_VALUES)
             values = [first] if first == last else connection.execute(several).scalars()
             found[sort, key] += [Called(collection, value) for value in values]
