@@ -134,18 +134,21 @@ def _called(
     return Nodes(nodes_of(connection, collection, [*sources, *ids]))
 
 
-def _stamps(connection: Connection) -> Stamps:
-    """Collection with entities to a hash of all that its network is made of.
+def _stamps(connection: Connection, names: Sequence[str]) -> Stamps:
+    """Collection with entities to a hash of all that its network is made of; no names: of all.
 
     The hashes are read again only when a collection has changed since this connection looked.
     """
-    now = stamps_of(connection)
+    there = stamps_of(connection)
+    now = {name: there[name] for name in names or there if name in there}
     seen: tuple[Stamps, Stamps] | None = connection.info.get(SEEN)
     if seen and now == seen[0]:
         return seen[1]
     facts: dict[str, list[str]] = {}
-    statement = select(documents.c.collection, documents.c.id, documents.c.facts).join_from(
-        entities, documents, documents.c.id == entities.c.document_id
+    statement = (
+        select(documents.c.collection, documents.c.id, documents.c.facts)
+        .join_from(entities, documents, documents.c.id == entities.c.document_id)
+        .where(documents.c.collection.in_(list(now)))
     )
     for collection, known, hashed in connection.execute(statement):
         facts.setdefault(collection, []).append(f"{known} {hashed}")
@@ -372,4 +375,4 @@ class Graph(CataloguePart):
     def _networks(self, collections: Sequence[str]) -> list[Network]:
         """The networks of the collections as they are now, all from one snapshot."""
         with self._database.read() as connection:
-            return self._held.of(connection, _stamps(connection), collections)
+            return self._held.of(connection, _stamps(connection, collections), collections)
