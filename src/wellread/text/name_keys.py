@@ -92,7 +92,7 @@ def _of_title(document: Document) -> Iterator[NameKey]:
     yield NameKey(TITLE, cut(whole))
     yield NameKey(MAIN, main)
     yield NameKey(INITIALS, initials(document.title))
-    yield NameKey(FILE, cut(file_key(document.uri)))
+    yield from (NameKey(FILE, cut(file_key(one))) for one in (document.uri, document.url))
     yield from (NameKey(WORD, word, f"{len(words):03}") for word in sorted(words))
     for match in _IN_TITLE.finditer(document.title):
         noun = one_of(plain(match["noun"]))

@@ -224,7 +224,7 @@ class Censuses(CataloguePart):
             statement = (
                 select(mentions.c.entity_id, count)
                 .select_from(LIVE_MENTIONS)
-                .where(documents.c.collection == collection, documents.c.id.in_(inside))
+                .where(aside(documents.c.collection) == collection, documents.c.id.in_(inside))
                 .group_by(mentions.c.entity_id)
                 .order_by(count.desc(), mentions.c.entity_id)
             )
