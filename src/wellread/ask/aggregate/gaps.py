@@ -21,7 +21,7 @@ from wellread.ask.aggregate.queries.result import (
 from wellread.ask.aggregate.queries.showing import places_naming
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.store.catalogue.documents.aggregates import Entry, Part
-from wellread.text.name_keys import VALUE, WORD
+from wellread.text.name_keys import ALIAS_WORD, VALUE, WORD
 from wellread.text.parsed import parse
 from wellread.text.tokens import key_of
 from wellread.text.words import stem
@@ -168,26 +168,25 @@ def _nearby(scope: Scope, phrase: str, apart: tuple[str, ...] = ()) -> list[Row]
 
 def _alike_names(scope: Scope, phrase: str) -> list[Row]:
     """Entities with a name that looks like it, inside the limits."""
-    if not scope.collections:
-        return []
-    nodes = scope.kb.catalogue.graph.near(scope.collections, phrase, MOST_ALIKE)
-    described = [known for node in nodes for known in node.documents]
-    inside = {entry.id for entry in scope.only(described).entries()} if scope.limited else None
+    found = _called_like(scope, (WORD, ALIAS_WORD), parse(phrase).terms)
+    nodes = scope.kb.catalogue.graph.described_by([entry.id for entry in found])
+    likeness = [
+        max(_likeness(phrase, one) for one in (node.title, *node.aliases)) for node in nodes
+    ]
+    alike = [pair for pair in zip(likeness, nodes, strict=True) if pair[0] >= LEAST_ALIKE_NAME]
+    alike.sort(key=lambda pair: (-pair[0], pair[1].title))
     return [
         Row(
             cells=(node.title, f"{node.type or 'entity'} with a similar name"),
             document_ids=node.documents,
         )
-        for node in nodes
-        if (inside is None or inside.intersection(node.documents))
-        and any(_alike(phrase, name) for name in (node.title, *node.aliases))
+        for _, node in alike[:MOST_ALIKE]
     ]
 
 
-def _alike(phrase: str, name: str) -> bool:
-    """Whether a name is like the phrase as a whole; ``near`` also finds those alike in part."""
-    likeness = fuzz.token_sort_ratio(phrase, name, processor=utils.default_process)
-    return likeness >= LEAST_ALIKE_NAME
+def _likeness(phrase: str, name: str) -> float:
+    """How much a name is like the phrase as a whole, of 100."""
+    return fuzz.token_sort_ratio(phrase, name, processor=utils.default_process)
 
 
 def _stands(scope: Scope, term: str, held: Mapping[str, Mapping[str, int]]) -> bool:
@@ -200,10 +199,10 @@ def _stands(scope: Scope, term: str, held: Mapping[str, Mapping[str, int]]) -> b
 def _alike_words(scope: Scope, terms: Sequence[str]) -> list[Row]:
     """Words of titles and values of the taxonomy that look like one of ``terms``."""
     places: dict[str, dict[str, None]] = {}
-    for entry in _called_like(scope, WORD, terms):
+    for entry in _called_like(scope, (WORD,), terms):
         for word in parse(entry.title).terms:
             places.setdefault(word, {})[entry.id] = None
-    valued = [entry.id for entry in _called_like(scope, VALUE, terms)]
+    valued = [entry.id for entry in _called_like(scope, (VALUE,), terms)]
     inside = scope.only(valued).limits
     for (_, value), ids in scope.kb.catalogue.censuses.taxonomy(inside).items() if valued else ():
         places.setdefault(value.casefold(), {}).update(dict.fromkeys(ids))
@@ -227,11 +226,12 @@ def _alike_words(scope: Scope, terms: Sequence[str]) -> list[Row]:
     ]
 
 
-def _called_like(scope: Scope, sort: str, terms: Sequence[str]) -> list[Entry]:
-    """Documents with a key of the sort that looks like one of ``terms`` and begins like it."""
+def _called_like(scope: Scope, sorts: Sequence[str], terms: Sequence[str]) -> list[Entry]:
+    """Documents with a key of these sorts that looks like one of ``terms`` and begins like it."""
     names = scope.kb.catalogue.names
     keys = [
         key
+        for sort in sorts
         for term in terms
         for key, _, _ in process.extract(
             term,
@@ -241,7 +241,7 @@ def _called_like(scope: Scope, sort: str, terms: Sequence[str]) -> list[Entry]:
             score_cutoff=LEAST_ALIKE_NAME,
         )
     ]
-    ids = names.documents(scope.collections, (sort,), keys) if keys else []
+    ids = names.documents(scope.collections, sorts, keys) if keys else []
     return scope.only(ids).entries()
 
 

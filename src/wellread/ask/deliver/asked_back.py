@@ -26,7 +26,7 @@ from wellread.text.tokens import tokens_of
 from wellread.types import Filters
 
 READINGS = 3
-LOOKED_AT = 200  # documents, for what they name
+LOOKED_AT = 50  # documents, for what they name
 FEW = 1  # words of its own, beside the pronoun, of a question that could mean anything
 
 
