@@ -117,7 +117,6 @@ def main() -> None:
             half: measure([one for one in outcomes if one.labelled.half == half]) for half in HALVES
         },
         "foreign": foreign,
-        "names": len(vocabularies[SLOWEST].names),
         "milliseconds": {
             "median": round(percentile(times, 0.5), 3),
             "p95": round(percentile(times, 0.95), 3),

@@ -89,16 +89,15 @@ def test_titles_and_aliases_have_dates_unless_documents_disagree(catalogue: Cata
     put(catalogue, note("a", title="Bulletin", published_at=first))
     put(catalogue, note("b", title="Bulletin", published_at=second))
     put(catalogue, note("undated"))
-    (words,) = catalogue.vocabulary.of(["main"])
-    assert dict(words.dated) == {"Merger": date(2024, 3, 1), "the union": date(2024, 3, 1)}
-    assert words.published == (date(2024, 3, 1), date(2024, 5, 2))
+    dates = {key: catalogue.names.dates(["main"], key) for key in ("merger", "union", "undated")}
+    assert dates == {"merger": [date(2024, 3, 1)], "union": [date(2024, 3, 1)], "undated": []}
+    assert len(catalogue.names.dates(["main"], "bulletin")) == 2
+    assert catalogue.censuses.published(["main"]) == (date(2024, 3, 1), date(2024, 5, 2))
 
 
 def test_nothing_dated_has_no_range(catalogue: Catalogue) -> None:
     put(catalogue, note("undated"))
-    (words,) = catalogue.vocabulary.of(["main"])
-    assert words.published is None
-    assert not words.dated
+    assert catalogue.censuses.published(["main"]) is None
 
 
 def test_a_collection_knows_its_own_words_only(catalogue: Catalogue) -> None:

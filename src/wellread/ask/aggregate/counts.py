@@ -279,7 +279,7 @@ def _count_mentions(count: Request) -> Result:
         raise QueryError("about: mentions of what?")
     topic = replace(topic, naming=True)
     held = documents_about(count.scope, topic)
-    entries = [entry for entry in count.scope.entries() if entry.id in held.counts]
+    entries = count.scope.only(sorted(held.counts)).entries()
     number = sum(held.counts.values())
     names = topic.quoted
     limits = "".join(f", {part}" for part in count.conditions[1:])

@@ -20,7 +20,10 @@ from wellread.ask.aggregate.queries.result import (
 )
 from wellread.ask.aggregate.queries.showing import places_naming
 from wellread.ask.understand.vocabulary import vocabulary_of
+from wellread.store.catalogue.documents.aggregates import Entry, Part
+from wellread.text.name_keys import ALIAS_WORD, VALUE, WORD
 from wellread.text.parsed import parse
+from wellread.text.tokens import key_of
 from wellread.text.words import stem
 from wellread.types import Filters
 
@@ -29,6 +32,8 @@ MOST_ALIKE = 5
 LEAST_ALIKE = 80.0  # of 100, of words
 LEAST_ALIKE_NAME = 65.0
 SHORTEST_WORD = 4
+SAME_START = 2  # letters that a misspelt word begins with all the same
+PARTS: tuple[Part, ...] = ("kind", "year")
 
 
 def exists(scope: Scope, query: CatalogueQuery) -> AggregateResult:
@@ -65,7 +70,7 @@ def _there_is_within(scope: Scope) -> AggregateResult:
 def _there_is(scope: Scope, topic: Topic, noun: Noun) -> AggregateResult:
     held = documents_about(scope, topic)
     counts = {**dict.fromkeys(_by_people(scope, topic), 0), **held.counts}
-    entries = [entry for entry in scope.entries() if entry.id in counts]
+    entries = scope.only(sorted(counts)).entries()
     names = topic.quoted
     limits = "".join(f", {part}" for part in scope.said)
     method = f"{held.method}, or that a person of this name wrote or speaks in; in {scope.where}"
@@ -116,19 +121,18 @@ def _by_people(scope: Scope, topic: Topic) -> list[str]:
     vocabulary = vocabulary_of(scope.kb, scope.collections)
     found: list[str] = []
     for name in topic.names:
-        authors = _called(vocabulary.authors, name.phrase)
-        speakers = _called(vocabulary.speakers, name.phrase)
+        key = key_of(name.phrase)
+        authors = _called(vocabulary.authors.get(key, ()), name.phrase)
+        speakers = _called(vocabulary.speakers.get(key, ()), name.phrase)
         limits = [Filters(authors=authors)] if authors else []
         limits += [Filters(speakers=speakers)] if speakers else []
         found += [entry.id for limit in limits for entry in scope.within(limit).entries()]
     return found
 
 
-def _called(people: Mapping[str, tuple[str, ...]], phrase: str) -> tuple[str, ...]:
+def _called(people: Sequence[str], phrase: str) -> tuple[str, ...]:
     """Those of the people whose whole name this is."""
-    wanted = phrase.casefold()
-    every = {name for names in people.values() for name in names}
-    return tuple(sorted(name for name in every if name.casefold() == wanted))
+    return tuple(sorted(name for name in people if name.casefold() == phrase.casefold()))
 
 
 # --- what is near ----------------------------------------------------------------------
@@ -164,25 +168,25 @@ def _nearby(scope: Scope, phrase: str, apart: tuple[str, ...] = ()) -> list[Row]
 
 def _alike_names(scope: Scope, phrase: str) -> list[Row]:
     """Entities with a name that looks like it, inside the limits."""
-    if not scope.collections:
-        return []
-    nodes = scope.kb.catalogue.graph.near(scope.collections, phrase, MOST_ALIKE)
-    inside = {entry.id for entry in scope.entries()} if scope.limited else None
+    found = _called_like(scope, (WORD, ALIAS_WORD), parse(phrase).terms)
+    nodes = scope.kb.catalogue.graph.described_by([entry.id for entry in found])
+    likeness = [
+        max(_likeness(phrase, one) for one in (node.title, *node.aliases)) for node in nodes
+    ]
+    alike = [pair for pair in zip(likeness, nodes, strict=True) if pair[0] >= LEAST_ALIKE_NAME]
+    alike.sort(key=lambda pair: (-pair[0], pair[1].title))
     return [
         Row(
             cells=(node.title, f"{node.type or 'entity'} with a similar name"),
             document_ids=node.documents,
         )
-        for node in nodes
-        if (inside is None or inside.intersection(node.documents))
-        and any(_alike(phrase, name) for name in (node.title, *node.aliases))
+        for _, node in alike[:MOST_ALIKE]
     ]
 
 
-def _alike(phrase: str, name: str) -> bool:
-    """Whether a name is like the phrase as a whole; ``near`` also finds those alike in part."""
-    likeness = fuzz.token_sort_ratio(phrase, name, processor=utils.default_process)
-    return likeness >= LEAST_ALIKE_NAME
+def _likeness(phrase: str, name: str) -> float:
+    """How much a name is like the phrase as a whole, of 100."""
+    return fuzz.token_sort_ratio(phrase, name, processor=utils.default_process)
 
 
 def _stands(scope: Scope, term: str, held: Mapping[str, Mapping[str, int]]) -> bool:
@@ -195,10 +199,12 @@ def _stands(scope: Scope, term: str, held: Mapping[str, Mapping[str, int]]) -> b
 def _alike_words(scope: Scope, terms: Sequence[str]) -> list[Row]:
     """Words of titles and values of the taxonomy that look like one of ``terms``."""
     places: dict[str, dict[str, None]] = {}
-    for entry in scope.entries():
+    for entry in _called_like(scope, (WORD,), terms):
         for word in parse(entry.title).terms:
             places.setdefault(word, {})[entry.id] = None
-    for (_, value), ids in scope.kb.catalogue.censuses.taxonomy(scope.limits).items():
+    valued = [entry.id for entry in _called_like(scope, (VALUE,), terms)]
+    inside = scope.only(valued).limits
+    for (_, value), ids in scope.kb.catalogue.censuses.taxonomy(inside).items() if valued else ():
         places.setdefault(value.casefold(), {}).update(dict.fromkeys(ids))
     found: dict[str, float] = {}
     for term in terms:
@@ -220,6 +226,25 @@ def _alike_words(scope: Scope, terms: Sequence[str]) -> list[Row]:
     ]
 
 
+def _called_like(scope: Scope, sorts: Sequence[str], terms: Sequence[str]) -> list[Entry]:
+    """Documents with a key of these sorts that looks like one of ``terms`` and begins like it."""
+    names = scope.kb.catalogue.names
+    keys = [
+        key
+        for sort in sorts
+        for term in terms
+        for key, _, _ in process.extract(
+            term,
+            names.beginning(scope.collections, sort, term[:SAME_START]),
+            scorer=fuzz.ratio,
+            limit=MOST_ALIKE,
+            score_cutoff=LEAST_ALIKE_NAME,
+        )
+    ]
+    ids = names.documents(scope.collections, sorts, keys) if keys else []
+    return scope.only(ids).entries()
+
+
 def _documents(number: int) -> str:
     return amount(number, "document", "documents")
 
@@ -231,22 +256,22 @@ def _missing_on(scope: Scope, topic: Topic) -> AggregateResult:
     """Kinds and years without the topic, relations to what has no entry, empty dimensions."""
     catalogue = scope.kb.catalogue
     held = documents_about(scope, topic)
-    entries = scope.entries()
-    about = [entry for entry in entries if entry.id in held.counts]
+    about = scope.only(sorted(held.counts)).entries()
     names = topic.quoted
+    kinds, years = (
+        {value for (value,) in catalogue.censuses.sizes((part,), scope.limits) if value}
+        for part in PARTS
+    )
     rows = [
         Row(cells=(f"{kind} about {names}", "there is none"))
-        for kind in sorted({entry.kind for entry in entries} - {entry.kind for entry in about})
+        for kind in sorted(kinds - {entry.kind for entry in about})
     ]
-    years, of_topic = (
-        {f"{entry.published_at:%Y}" for entry in part if entry.published_at}
-        for part in (entries, about)
-    )
+    of_topic = {f"{entry.published_at:%Y}" for entry in about if entry.published_at}
     rows += [
         Row(cells=(year, f"no document of this year is about {names}"))
         for year in sorted(years - of_topic)
     ]
-    dimensions = {name for name, _ in catalogue.censuses.taxonomy(scope.limits)}
+    dimensions = {name for name, _ in catalogue.censuses.taxonomy_sizes(scope.limits)}
     for node in (node for name in topic.names for node in nodes_of(scope, name)):
         rows += [
             Row(

@@ -132,7 +132,7 @@ def _documents(scope: Scope, time: Filters, most: int) -> _Dated:
     inside = scope.within(time) if time != Filters() else scope
     if not any(limit.kinds for limit in scope.limits):
         inside = inside.within(Filters(kinds=SOURCE_KINDS))
-    entries = [entry for entry in inside.entries() if entry.published_at][-most:][::-1]
+    entries = inside.dated(most)[::-1]
     facts = scope.kb.catalogue.facts([entry.id for entry in entries])
     entries = [entry for entry in entries if entry.id in facts and facts[entry.id].characters]
     places = [
@@ -337,7 +337,7 @@ def _let_go(scope: Scope, analysis: Analysis, rest: Sequence[Token]) -> str | No
 
 def _everywhere(scope: Scope, stems: set[str]) -> bool:
     """Whether nearly all of the newest passages hold each of the words, titles included."""
-    newest = [entry.id for entry in scope.entries() if entry.published_at][-LATELY:]
+    newest = [entry.id for entry in scope.dated(LATELY)]
     titles = {known: one.title for known, one in scope.kb.catalogue.facts(newest).items()}
     held = [
         stems.intersection(parse(f"{titles.get(one.document_id, '')} {one.text}").stems)

@@ -39,7 +39,7 @@ def _last_time(
 ) -> Iterator[tuple[Filters, tuple[Constraint, ...], tuple[str, ...]]]:
     """As long a time as was asked for before the last day of sources that ended before it."""
     since, until = asked.published_from, asked.published_to
-    last = max((one.published_at for one in scope.entries() if one.published_at), default=None)
+    last = next((one.published_at for one in scope.dated(1)), None)
     if since is None or until is None or last is None or last >= since:
         return
     end = last.replace(hour=23, minute=59, second=59)

@@ -301,7 +301,9 @@ def _within_limits(
 
 
 def _meeting(scope: Scope, reached: Sequence[Reached], more: Sequence[Filters]) -> list[Reached]:
-    allowed = {entry.id for entry in scope.kb.catalogue.censuses.entries([*scope.limits, *more])}
+    ids = sorted({known for one in reached if one.node for known in one.node.documents})
+    limits = [*scope.only(ids).limits, *more]
+    allowed = {entry.id for entry in scope.kb.catalogue.censuses.entries(limits)}
     return [one for one in reached if one.node and allowed & set(one.node.documents)]
 
 

@@ -88,7 +88,7 @@ def record(kb: KnowledgeBase, place: Place, answer: Answer, read: Sequence[str])
 
 def _key(kb: KnowledgeBase, turn: Opened) -> str:
     question = turn.question
-    words = kb.catalogue.vocabulary.of(question.filters.collections)
+    stamps = kb.catalogue.vocabulary.stamps(question.filters.collections)
     return tagged_hash(
         "ask",
         normalised(question.text),
@@ -100,8 +100,8 @@ def _key(kb: KnowledgeBase, turn: Opened) -> str:
         _release(),
         # Of the asker's words ("last week"), and of what counts as news.
         f"{date.today()} {datetime.now(UTC).date()}",
-        *(f"{one.collection} {one.stamp}" for one in words),
-        kb.catalogue.answer_cache.stamp([one.collection for one in words]),
+        *(f"{name} {stamp}" for name, stamp in stamps.items()),
+        kb.catalogue.answer_cache.stamp(list(stamps)),
         kb.catalogue.feedback.stamp(),
     )
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from wellread.ask.aggregate.queries.result import scope_of
 from wellread.ask.deliver.reply import Reply
 from wellread.ask.understand.followups.conversation import Opened
 from wellread.ask.understand.followups.references import references_of
@@ -22,8 +23,10 @@ from wellread.text.english_followups import (
 )
 from wellread.text.parsed import parse
 from wellread.text.tokens import tokens_of
+from wellread.types import Filters
 
 READINGS = 3
+LOOKED_AT = 50  # documents, for what they name
 FEW = 1  # words of its own, beside the pronoun, of a question that could mean anything
 
 
@@ -89,10 +92,17 @@ def _shared_name(analysis: Analysis) -> tuple[str, tuple[str, ...]] | None:
 
 
 def _best_known(kb: KnowledgeBase, collections: Sequence[str]) -> list[str]:
-    """The entities that most documents name."""
-    names = list(collections) or kb.catalogue.collection_names()
-    graph = kb.catalogue.graph
-    totals = graph.mention_totals(names)
-    ranked = sorted(totals, key=lambda key: (-totals[key].documents, key))[:READINGS]
-    nodes = [graph.entity(*key) for key in ranked] or graph.entities(names)[:READINGS]
-    return [node.title for node in nodes if node]
+    """The entities that most of the newest documents name, else some that are described."""
+    scope = scope_of(kb, (Filters(collections=tuple(collections)),))
+    graph, censuses = kb.catalogue.graph, kb.catalogue.censuses
+    looked = dict.fromkeys(one.id for one in (*scope.dated(LOOKED_AT), *scope.some(LOOKED_AT)))
+    totals = {
+        (name, entity): number
+        for name in scope.collections
+        for entity, number in censuses.named_in(name, looked).items()
+    }
+    ranked = sorted(totals, key=lambda key: (-totals[key], key))[:READINGS]
+    known = [node.title for key in ranked if (node := graph.entity(*key))]
+    described = [] if known else graph.described_by(looked)
+    described.sort(key=lambda node: (node.type, node.title.casefold()))
+    return known or [node.title for node in described[:READINGS]]

@@ -10,14 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
-from functools import lru_cache
-from urllib.parse import unquote, urlsplit
 
 from wellread.ask.understand.question_parts import Limit, limit
 from wellread.ask.understand.vocabulary import Vocabulary, is_everyday
 from wellread.store.catalogue.documents.aggregates import Entry
-from wellread.text.english import MONTHS, STOP_WORDS
+from wellread.text.english import MONTHS
 from wellread.text.english_questions import ASKED_OF, LOOKING_INTO, SAYING, WORKS, WRITING
+from wellread.text.name_keys import cut, file_key, initials, one_of, title_keys
 from wellread.text.names import singular
 from wellread.text.tokens import key_of, key_of_words, plain, tokens_of
 from wellread.types import Filters, Span
@@ -28,10 +27,8 @@ KIND_MISSING = 1.2  # against one of another
 NEAR = 0.2  # documents that fit so nearly as well as the best are meant as well
 MOST = 3  # documents that one name may mean
 LEAST_SHARE = 0.3  # of a title's words, for a name without a number or a kind
-LEAST_LETTERS = 3  # of initials that stand for a title
+LONGEST_TITLE, LONGEST_ASKED = 30, 100  # words of a title, and of a question it is looked for in
 SURE, LIKELY, DOUBTFUL = 0.93, 0.85, 0.5
-
-_MAIN = re.compile(r"(?P<main>[^:–—,(]{2,60}?)\s*(?::\s|\s[-–—]\s|,\s|\s?\()")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +63,7 @@ IsKind = Callable[[Entry, str], bool]
 def meant_by(
     name: Name, entries: Iterable[Entry], aliased: Iterable[str], files: dict[str, str], of: IsKind
 ) -> Meant:
-    """The documents that ``name`` means.
+    """The documents that ``name`` means, of ``entries`` that may be meant.
 
     Args:
         aliased: ids of documents that bear the name as entities.
@@ -95,17 +92,17 @@ def meant_by(
 def _fit(name: Name, entry: Entry, aliased: frozenset[str], address: str, of: IsKind) -> float:
     """How well a title fits a name; 0 when it does not."""
     asked = key_of_words(list(name.words))
-    whole, main, words = _title(entry.title)
+    whole, main, words = title_keys(entry.title)
     if asked == whole:
         return EXACT
-    if asked in (main, _file(address)) or entry.id in aliased:
+    if asked in (main, file_key(address)) or entry.id in aliased:
         return SHORT
-    if len(name.words) == 1 and asked == _initials(entry.title):
+    if len(name.words) == 1 and asked == initials(entry.title):
         return SHORT
-    held = {*map(_one, name.words)}
+    held = {*map(one_of, name.words)}
     if not held or not held <= words:
         return 0.0
-    share = len((held | {*map(_one, name.nouns)}) & words) / len(words)
+    share = len((held | {*map(one_of, name.nouns)}) & words) / len(words)
     numbered = any(word.isdigit() for word in name.words)
     told = numbered or share >= LEAST_SHARE or any(of(entry, noun) for noun in name.nouns)
     return WORDS + share if told else 0.0
@@ -113,37 +110,20 @@ def _fit(name: Name, entry: Entry, aliased: frozenset[str], address: str, of: Is
 
 def _kinds(name: Name, entry: Entry, of: IsKind) -> float:
     """What the nouns add: each has to be said by the title or by the kind."""
-    words = _title(entry.title)[2]
+    words = title_keys(entry.title)[2]
     fitting = [noun for noun in name.nouns if of(entry, noun)]
-    missing = [noun for noun in name.nouns if noun not in fitting and _one(noun) not in words]
+    missing = [noun for noun in name.nouns if noun not in fitting and one_of(noun) not in words]
     return KIND_FITS * bool(fitting) - KIND_MISSING * len(missing)
 
 
-@lru_cache(maxsize=20_000)
-def _title(title: str) -> tuple[str, str, frozenset[str]]:
-    """The keys of a title and of its main part, and its words that say something."""
-    main = _MAIN.match(title)
-    words = [token.plain for token in tokens_of(title)]
-    telling = frozenset(_one(word) for word in words if word not in STOP_WORDS)
-    return key_of(title), key_of(main["main"]) if main else "", telling
-
-
-@lru_cache(maxsize=20_000)
-def _initials(title: str) -> str:
-    """The first letters of a title of three capitalised words or more; empty for another."""
-    words = [token.written for token in tokens_of(title) if token.plain not in STOP_WORDS]
-    named = len(words) >= LEAST_LETTERS and all(word[:1].isupper() for word in words)
-    return "".join(word[0].lower() for word in words) if named else ""
-
-
-def _file(address: str) -> str:
-    """The key of a file's name, without what stands behind its dot."""
-    last = unquote(urlsplit(address).path).rstrip("/").rpartition("/")[2]
-    return key_of(last.rpartition(".")[0] or last)
-
-
-def _one(word: str) -> str:
-    return singular(word) or word
+def title_runs(question: str) -> list[str]:
+    """The keys of all titles that may stand in ``question``."""
+    plain_words = [token.plain for token in tokens_of(question)]
+    return [
+        cut(key_of_words(plain_words[start:end]))
+        for start in range(min(len(plain_words), LONGEST_ASKED))
+        for end in range(start + 2, min(len(plain_words), start + LONGEST_TITLE) + 1)
+    ]
 
 
 def titles_in(question: str, entries: Iterable[Entry], least: int = 2) -> tuple[Entry, ...]:
@@ -155,7 +135,7 @@ def titles_in(question: str, entries: Iterable[Entry], least: int = 2) -> tuple[
     asked = key_of(question)
     found: dict[int, list[Entry]] = {}
     for entry in entries:
-        whole, _, words = _title(entry.title)
+        whole, _, words = title_keys(entry.title)
         if len(words) >= least and whole in asked:
             found.setdefault(len(whole), []).append(entry)
     longest: Sequence[Entry] = found[max(found)] if found else ()
@@ -180,12 +160,10 @@ def numbered_of(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
     for match in _LOOKED_INTO.finditer(text):
         noun = plain(match["noun"])
         name = singular(noun) or noun
-        those = vocabulary.numbered.get((name, match["number"].lstrip("0")), ())
-        if (
-            not those
-            or noun in MONTHS
-            or sum(one == name for one, _ in vocabulary.numbered) < SERIES
-        ):
+        if noun in MONTHS or len(vocabulary.series.get(name, ())) < SERIES:
+            continue
+        those = vocabulary.numbered.get(f"{name} {match['number'].lstrip('0')}", ())
+        if not those:
             continue
         fits = {title: _beside(title, asked - {noun, name}) for _, title in those}
         meant = [one for one in those if fits[one[1]] == max(fits.values())]
@@ -232,7 +210,7 @@ def published_of(text: str, vocabulary: Vocabulary, taken: Sequence[Span]) -> It
             groups = match.groupdict()
             start = match.start() if groups.get("led") else found.start
             end = match.end("verb") if groups.get("verb") else found.end
-            filters = Filters(document_ids=vocabulary.publishers[site])
+            filters = Filters(document_ids=vocabulary.published_by(site))
             yield limit("author", found, found.of(text), filters, Span(start=start, end=end))
             return
 

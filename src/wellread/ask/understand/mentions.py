@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from wellread.ask.understand.question_parts import Limit, limit
-from wellread.ask.understand.vocabulary import SHORT, Named, Vocabulary, is_everyday
+from wellread.ask.understand.vocabulary import SHORT, Named, Vocabulary, is_everyday, runs_in
 from wellread.questions import ConstraintKind, NamedEntity
 from wellread.text.english import STOP_WORDS
 from wellread.text.english_common import FORMS_OF_ADDRESS
@@ -44,6 +44,7 @@ def entities_of(
     Args:
         taken: places that hold something else (the name of a speaker).
     """
+    vocabulary.learn(text)
     tokens = parse(text).tokens
     found: list[tuple[Span, list[Named]]] = []
     for start, end, forms in _candidates(tokens, vocabulary):
@@ -89,15 +90,12 @@ def _candidates(
     """Runs of words that are a spelling of something, the longest runs first."""
     plain = [token.plain for token in tokens]
     found = []
-    for start in range(len(tokens)):
+    for start, end in runs_in(tokens, vocabulary.longest):
         if plain[start] in ARTICLES:
             continue
-        for end in range(start + 1, min(len(tokens), start + vocabulary.longest) + 1):
-            if end - start > 1 and not tokens[end - 1].joined:
-                break
-            forms = vocabulary.names.get(key_of_words(plain[start:end]))
-            if forms:
-                found.append((start, end, forms))
+        forms = vocabulary.names.get(key_of_words(plain[start:end]), ())
+        if forms:
+            found.append((start, end, forms))
     return sorted(found, key=lambda one: (one[0] - one[1], one[0]))
 
 
@@ -174,6 +172,7 @@ class Mention:
 
 def people_in(text: str, vocabulary: Vocabulary) -> list[Mention]:
     """The speakers and authors that ``text`` names, those side by side together."""
+    vocabulary.learn(text)
     tokens = parse(text).tokens
     found: list[Mention] = []
     place = 0

@@ -302,7 +302,7 @@ def _value(
 ) -> tuple[int, tuple[tuple[str, str], ...]]:
     """The longest value of the taxonomy that begins at ``start``, and the token to go on from."""
     for end in range(min(len(tokens), start + LONGEST_VALUE), start, -1):
-        pairs = vocabulary.taxonomy.get(key_of_words([one.plain for one in tokens[start:end]]))
+        pairs = vocabulary.taxonomy.get(key_of_words([one.plain for one in tokens[start:end]]), ())
         if pairs and all(token.joined for token in tokens[start + 1 : end]):
             return end, pairs
     return start + 1, ()

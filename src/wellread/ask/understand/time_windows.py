@@ -11,13 +11,13 @@ none before or after all that the material was published: "in 1937" is then a ma
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
 from wellread.ask.understand.question_parts import Limit, asked_part, limit
 from wellread.ask.understand.source_limits import source_noun
-from wellread.ask.understand.vocabulary import MOST_TITLE_WORDS, Vocabulary
+from wellread.ask.understand.vocabulary import MOST_TITLE_WORDS, ByKey, Vocabulary
 from wellread.questions import NamedEntity
 from wellread.text.english_followups import AFTER_TIME, AMOUNT, BEFORE_TIME, PUBLISHED, TOLD
 from wellread.text.parsed import parse
@@ -243,7 +243,7 @@ def _since_something(
             continue
         end, day = _dated_title(tokens, place, vocabulary.dated)
         for entity in entities:
-            known = vocabulary.dated.get(key_of(entity.title))
+            known = vocabulary.dated.get(key_of(entity.title), None)
             if known and entity.span.start == tokens[place].start and entity.span.end > end:
                 end, day = entity.span.end, known
         if day is None:
@@ -260,11 +260,11 @@ def _since_something(
 
 
 def _dated_title(
-    tokens: Sequence[Token], place: int, dated: Mapping[str, date]
+    tokens: Sequence[Token], place: int, dated: ByKey[date | None]
 ) -> tuple[int, date | None]:
     """The longest title of something dated that begins there: its end and its date."""
     for end in range(min(len(tokens), place + MOST_TITLE_WORDS), place, -1):
-        day = dated.get(key_of_words([token.plain for token in tokens[place:end]]))
+        day = dated.get(key_of_words([token.plain for token in tokens[place:end]]), None)
         if day is not None:
             return tokens[end - 1].end, day
     return 0, None

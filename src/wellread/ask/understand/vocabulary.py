@@ -1,32 +1,112 @@
 """The words that a question is understood by: names, people, kinds and taxonomy of the material.
 
-Made from the catalogue once and held for as long as the collections do not change. People write
-names in questions as they remember them: without capitals, hyphens and accents, by number
-("newsletter 80") or by the proper name at the end of a title ("the Kittiwake"); so an entity is
-known under several spellings, each with how strictly it is compared.
+Names are looked up by the question's own words (``store/catalogue/documents/name_records.py``), so
+that it costs the same however many there are; of what there are few (kinds, types, dimensions) all
+are known. Both are held for as long as the collections do not change. People write names in
+questions as they remember them: without capitals, hyphens and accents, by number ("newsletter 80")
+or by the proper name at the end of a title ("the Kittiwake"); so an entity is known under several
+spellings, each with how strictly it is compared.
 """
 
 from __future__ import annotations
 
-import re
+import json
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from itertools import chain
+from typing import Generic, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.documents.collection_words import CollectionWords
-from wellread.store.catalogue.graph.entity_graph import Graph
+from wellread.store.catalogue import Catalogue
+from wellread.store.catalogue.documents.name_records import Called
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
+from wellread.store.catalogue.graph.relation_network import RelationKind
 from wellread.text.english import STOP_WORDS
 from wellread.text.english_questions import EVERYDAY
+from wellread.text.name_keys import (
+    ALIAS,
+    ALIAS_WORD,
+    AUTHOR,
+    AUTHOR_PART,
+    DIMENSION,
+    ENTITY_TYPE,
+    LANGUAGE,
+    LINKING,
+    NUMBERED,
+    SERIES,
+    SITE,
+    SORT,
+    SPEAKER,
+    SPEAKER_PART,
+    SPELLING,
+    TITLE,
+    UNTYPED,
+    VALUE,
+    WORD,
+    slug_words,
+    title_parts,
+)
 from wellread.text.names import bracketed_forms, is_acronym, plural, singular
-from wellread.text.tokens import ARTICLES, key_of, key_of_words, plain, tokens_of
-from wellread.types import Kind
+from wellread.text.parsed import parse
+from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, tokens_of
+from wellread.types import KINDS, Kind
 
 MOST_TITLE_WORDS = 8  # of a document whose date a question may refer to
+MOST_WORDS = 12  # of a name
+MOST_LEARNED = 20_000  # keys that are held
+
+V = TypeVar("V")
+_Pairs = tuple[tuple[str, str], ...]
+
+
+class ByKey(Protocol[V]):
+    """What a mapping needs to be for a question: looked up, and never gone through."""
+
+    def get(self, key: str, default: V, /) -> V:
+        """What the key stands for."""
+        ...
+
+    def __contains__(self, key: object, /) -> bool: ...
+
+
+class Looked(Generic[V]):
+    """What keys stand for, looked up as they are asked for and held. From any thread."""
+
+    def __init__(self, look: Callable[[Sequence[str]], Mapping[str, V]]) -> None:
+        self._look = look
+        self._known: dict[str, V | None] = {}
+
+    def learn(self, keys: Iterable[str]) -> None:
+        """Look all of the keys up at once."""
+        self.all_of(list(keys))
+
+    def all_of(self, keys: Sequence[str]) -> dict[str, V]:
+        """What these keys stand for; those that stand for nothing are left out."""
+        known = self._known
+        new = [key for key in dict.fromkeys(keys) if key not in known]
+        if new:
+            if len(known) > MOST_LEARNED:
+                known = self._known = {}
+            found = self._look(new)
+            known.update((key, found.get(key)) for key in new)
+        return {key: value for key in keys if (value := known.get(key)) is not None}
+
+    def get(self, key: str, default: V, /) -> V:
+        """What the key stands for."""
+        return self.all_of([key]).get(key, default)
+
+    def __contains__(self, key: object, /) -> bool:
+        return isinstance(key, str) and bool(self.all_of([key]))
+
+
+def _nobody(_: str) -> tuple[str, ...]:
+    return ()
+
+
+def _nothing(_: Sequence[str]) -> tuple[Named, ...]:
+    return ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +116,7 @@ class Vocabulary:
     Attributes:
         names: key of a spelling (``forms.key_of``) to the entities that are called so.
         longest: of all spellings, the most words.
+        called_with: the spellings of whole names that hold all of some words.
         speakers, authors: key of a full name, or of a part that only one person has, to names as
             the documents have them.
         source_types: as the documents have them.
@@ -43,32 +124,59 @@ class Vocabulary:
         taxonomy: key of a value to the pairs of dimension and value that it may mean.
         dimensions: as the documents have them.
         relations: words with which relations are asked for, lower case, the longest first.
-        entity_types: as the graph has them.
+        entity_types: as the graph has them; ``untyped``: there are entities without one.
         dated: key of a title or alias to the date of its document.
-        numbered: (noun, number) of a title ("Weekly Letter #80: Tides") to the documents that
-            have it, each with its title.
-        publishers: key of what a site is called ("herald" for www.herald.example) to the documents
-            that were published there.
+        series: noun of titles with numbers ("Weekly Letter #80: Tides") to the numbers.
+        numbered: noun and number ("letter 80") to the documents that have them, with their titles.
+        publishers: keys of what sites are called ("herald" for www.herald.example).
+        published_by: the documents that were published at such a site.
         published: the first and the last day of publication; None when nothing is dated.
     """
 
-    names: Mapping[str, tuple[Named, ...]] = field(default_factory=dict)
+    names: ByKey[tuple[Named, ...]] = field(default_factory=dict)
     longest: int = 0
+    called_with: Callable[[Sequence[str]], Sequence[Named]] = _nothing
     collections: tuple[str, ...] = ()
     kinds: frozenset[str] = frozenset()
     source_types: frozenset[str] = frozenset()
     sorts: frozenset[tuple[Kind, str]] = frozenset()
     languages: frozenset[str] = frozenset()
-    speakers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    authors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    taxonomy: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    speakers: ByKey[tuple[str, ...]] = field(default_factory=dict)
+    authors: ByKey[tuple[str, ...]] = field(default_factory=dict)
+    taxonomy: ByKey[_Pairs] = field(default_factory=dict)
     dimensions: frozenset[str] = frozenset()
     relations: tuple[str, ...] = ()
     entity_types: frozenset[str] = frozenset()
-    dated: Mapping[str, date] = field(default_factory=dict)
-    numbered: Mapping[tuple[str, str], tuple[tuple[str, str], ...]] = field(default_factory=dict)
-    publishers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    untyped: bool = False
+    dated: ByKey[date | None] = field(default_factory=dict)
+    series: ByKey[tuple[str, ...]] = field(default_factory=dict)
+    numbered: ByKey[_Pairs] = field(default_factory=dict)
+    publishers: Container[str] = frozenset()
+    published_by: Callable[[str], tuple[str, ...]] = _nobody
     published: tuple[date, date] | None = None
+
+    def learn(self, text: str) -> None:
+        """Look up at once what the words of ``text`` may name."""
+        looked = [
+            one
+            for one in (self.names, self.speakers, self.authors, self.taxonomy, self.publishers)
+            if isinstance(one, Looked)
+        ]
+        if looked:
+            tokens = parse(text).tokens
+            plain = [token.plain for token in tokens]
+            keys = [key_of_words(plain[start:end]) for start, end in runs_in(tokens)]
+            for one in looked:
+                one.learn([*keys, *plain])
+
+
+def runs_in(tokens: Sequence[Token], longest: int = MOST_WORDS) -> Iterator[tuple[int, int]]:
+    """Where a name of at most so many words may begin and end: it goes over no comma."""
+    for start in range(len(tokens)):
+        for end in range(start + 1, min(len(tokens), start + longest) + 1):
+            if end - start > 1 and not tokens[end - 1].joined:
+                break
+            yield start, end
 
 
 _Stamps = tuple[str, ...]
@@ -83,13 +191,13 @@ def vocabulary_of(kb: KnowledgeBase, collections: Sequence[str] = ()) -> Vocabul
     Raises:
         StoreError: the catalogue cannot be read.
     """
-    words = kb.catalogue.vocabulary.of(collections)
-    stamps = tuple(f"{one.collection} {one.stamp}" for one in words)
+    stamped = kb.catalogue.vocabulary.stamps(collections)
+    stamps = tuple(f"{name} {stamp}" for name, stamp in stamped.items())
     with _lock:
         held = _held.setdefault(kb.common, {})
         known = held.get(stamps)
     if known is None:
-        known = make_vocabulary(kb.catalogue.graph, words)
+        known = make_vocabulary(kb.catalogue, list(stamped))
         with _lock:
             while len(held) >= MOST_HELD:
                 held.pop(next(iter(held)))
@@ -97,38 +205,127 @@ def vocabulary_of(kb: KnowledgeBase, collections: Sequence[str] = ()) -> Vocabul
     return known
 
 
-def make_vocabulary(graph: Graph, words: Sequence[CollectionWords]) -> Vocabulary:
+def make_vocabulary(catalogue: Catalogue, scope: Sequence[str]) -> Vocabulary:
     """The words of some collections and of their entities."""
-    scope = [one.collection for one in words]
-    nodes = graph.entities(scope) if scope else []
-    names = forms_of(nodes)
-    taxonomy: dict[str, dict[tuple[str, str], None]] = {}
-    for one in words:
-        for dimension, values in one.taxonomy.items():
-            for value in values:
-                taxonomy.setdefault(key_of(value), {})[dimension, value] = None
-    published = [one.published for one in words if one.published]
+    words = _Words(catalogue, scope)
+    sorts = [one.partition("/") for one in catalogue.names.sorts(scope, SORT)]
+    pairs = {(kind, name) for known, _, name in sorts for kind in KINDS if kind == known}
+    types = frozenset(catalogue.names.sorts(scope, ENTITY_TYPE))
     return Vocabulary(
-        names=names,
-        longest=max((form.words for forms in names.values() for form in forms), default=0),
+        names=Looked(words.forms),
+        longest=MOST_WORDS,
+        called_with=words.called_with,
         collections=tuple(scope),
-        kinds=frozenset(kind for one in words for kind in one.kinds),
-        source_types=frozenset(name for one in words for name in one.source_types),
-        sorts=frozenset(pair for one in words for pair in one.sorts),
-        languages=frozenset(name for one in words for name in one.languages),
-        speakers=people(name for one in words for name in one.speakers),
-        authors=people(name for one in words for name in one.authors),
-        taxonomy={key: tuple(pairs) for key, pairs in taxonomy.items() if key},
-        dimensions=frozenset(name for one in words for name in one.taxonomy),
-        relations=_relations(graph, scope),
-        entity_types=frozenset(name for one in words for name in one.entity_types),
-        dated=_dated(words),
-        numbered=_numbered(words),
-        publishers=_publishers(words),
-        published=(min(one[0] for one in published), max(one[1] for one in published))
-        if published
-        else None,
+        kinds=frozenset(kind for kind, _ in pairs),
+        source_types=frozenset(name for _, name in pairs if name),
+        sorts=frozenset(pairs),
+        languages=frozenset(catalogue.names.sorts(scope, LANGUAGE)),
+        speakers=Looked(words.speakers),
+        authors=Looked(words.authors),
+        taxonomy=Looked(words.taxonomy),
+        dimensions=frozenset(catalogue.names.sorts(scope, DIMENSION)),
+        relations=_relations(catalogue.graph.relation_types(scope) if scope else ()),
+        entity_types=types - {UNTYPED},
+        untyped=UNTYPED in types,
+        dated=Looked(words.dated),
+        series=Looked(words.series),
+        numbered=Looked(words.numbered),
+        publishers=Looked(words.publishers),
+        published_by=words.published_by,
+        published=catalogue.censuses.published(scope),
     )
+
+
+class _Words:
+    """What is called by keys in some collections of a catalogue."""
+
+    _SORTS = (SPELLING, SPEAKER, SPEAKER_PART, AUTHOR, AUTHOR_PART, VALUE, TITLE, ALIAS, SITE)
+
+    def __init__(self, catalogue: Catalogue, scope: Sequence[str]) -> None:
+        self._names, self._graph, self._scope = catalogue.names, catalogue.graph, list(scope)
+        self._rows: Looked[dict[str, list[Called]]] = Looked(self._called)
+
+    def _called(self, keys: Sequence[str]) -> dict[str, dict[str, list[Called]]]:
+        found: dict[str, dict[str, list[Called]]] = {}
+        for (sort, key), those in self._names.called(self._scope, self._SORTS, keys).items():
+            found.setdefault(key, {})[sort] = those
+        return found
+
+    def _of(self, sorts: Sequence[str], keys: Sequence[str]) -> dict[str, list[Called]]:
+        """Key to what it stands for as one of the sorts."""
+        return {
+            key: those
+            for key, by_sort in self._rows.all_of(keys).items()
+            if (those := [one for sort in sorts for one in by_sort.get(sort, ())])
+        }
+
+    def forms(self, keys: Sequence[str]) -> dict[str, tuple[Named, ...]]:
+        """The entities that are called so."""
+        found = self._of((SPELLING,), keys)
+        wanted = dict.fromkeys(
+            (one.collection, one.value) for those in found.values() for one in those
+        )
+        forms = forms_of(self._graph.nodes(list(wanted)))
+        return {key: forms[key] for key in found if key in forms}
+
+    def called_with(self, words: Sequence[str]) -> Sequence[Named]:
+        """The spellings of the entities of which a title or an alias holds all of the words."""
+        ids = self._names.worded(self._scope, words, (WORD, ALIAS_WORD))
+        nodes = self._graph.described_by(ids)
+        return [form for forms in forms_of(nodes).values() for form in forms]
+
+    def speakers(self, keys: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """The people who speak that are called so."""
+        return self._people((SPEAKER, SPEAKER_PART), keys)
+
+    def authors(self, keys: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """The people who write that are called so."""
+        return self._people((AUTHOR, AUTHOR_PART), keys)
+
+    def _people(self, sorts: Sequence[str], keys: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        found = {
+            key: people(dict.fromkeys(one.value for one in those)).get(key, ())
+            for key, those in self._of(sorts, keys).items()
+        }
+        return {key: names for key, names in found.items() if names}
+
+    def taxonomy(self, keys: Sequence[str]) -> dict[str, _Pairs]:
+        """The values of the taxonomy that are called so."""
+        return {
+            key: pairs_of(one.value for one in those)
+            for key, those in self._of((VALUE,), keys).items()
+        }
+
+    def dated(self, keys: Sequence[str]) -> dict[str, date | None]:
+        """The date of the one thing that is called so; of several, where they agree."""
+        dates = {key: self._names.dates(self._scope, key) for key in self._of((TITLE, ALIAS), keys)}
+        return {key: days[0] for key, days in dates.items() if len(days) == 1}
+
+    def series(self, keys: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """The numbers of a noun."""
+        found = self._names.called(self._scope, (SERIES,), keys)
+        return {
+            key: tuple(dict.fromkeys(one.value for one in those))
+            for (_, key), those in found.items()
+        }
+
+    def numbered(self, keys: Sequence[str]) -> dict[str, _Pairs]:
+        """The documents with a noun and a number in their titles."""
+        found = {key: self._names.titled(self._scope, NUMBERED, key) for key in keys}
+        return {key: tuple(those) for key, those in found.items() if those}
+
+    def publishers(self, keys: Sequence[str]) -> dict[str, bool]:
+        """Which keys sites are called by."""
+        return dict.fromkeys(self._of((SITE,), keys), True)
+
+    def published_by(self, site: str) -> tuple[str, ...]:
+        """The ids of the documents of a site."""
+        return self._names.every(self._scope, SITE, site)
+
+
+def pairs_of(kept: Iterable[str]) -> _Pairs:
+    """Dimensions and values, each once, as they are kept."""
+    return tuple((dimension, value) for dimension, value in map(json.loads, dict.fromkeys(kept)))
 
 
 def people(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -149,66 +346,18 @@ def people(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _relations(graph: Graph, scope: Sequence[str]) -> tuple[str, ...]:
+def _relations(kinds: Iterable[RelationKind]) -> tuple[str, ...]:
     found = {
         " ".join(name.replace("_", " ").lower().split())
-        for kind in (graph.relation_kinds(scope) if scope else ())
+        for kind in kinds
         for name in (kind.type, kind.inverse, *kind.words)
     }
     named = (name for name in found if name and "←" not in name)
     return tuple(sorted(named, key=lambda name: (-len(name), name)))
 
 
-def _dated(words: Sequence[CollectionWords]) -> dict[str, date]:
-    found: dict[str, date] = {}
-    disputed = set()
-    for title, day in chain.from_iterable(one.dated.items() for one in words):
-        key = key_of(title)
-        if len(title.split()) <= MOST_TITLE_WORDS and found.setdefault(key, day) != day:
-            disputed.add(key)
-    return {key: day for key, day in found.items() if key and key not in disputed}
-
-
-_IN_TITLE = re.compile(
-    r"\b(?P<noun>[^\W\d_]{3,})\s+(?:#|(?:no\.?|number)\s*)?(?P<number>\d{1,6})\b"
-)
-
-
-def _numbered(
-    words: Sequence[CollectionWords],
-) -> dict[tuple[str, str], tuple[tuple[str, str], ...]]:
-    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for title, known in chain.from_iterable(one.numbered.items() for one in words):
-        for match in _IN_TITLE.finditer(title):
-            noun = plain(match["noun"])
-            key = singular(noun) or noun, match["number"].lstrip("0")
-            found.setdefault(key, []).extend((one, title) for one in known)
-    return {key: tuple(those) for key, those in found.items()}
-
-
-# Second-level domains under which others have names of their own ("herald.co.uk").
-_SHARED_DOMAINS = frozenset("co com org net gov ac edu".split())
-
-
-def _publishers(words: Sequence[CollectionWords]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, list[str]] = {}
-    for host, known in chain.from_iterable(one.sites.items() for one in words):
-        labels = host.removeprefix("www.").split(".")[:-1]
-        while len(labels) > 1 and labels[-1] in _SHARED_DOMAINS:
-            labels.pop()
-        if labels and not labels[-1].isdigit():
-            found.setdefault(key_of(labels[-1]), []).extend(known)
-    return {key: tuple(ids) for key, ids in found.items() if key}
-
-
-MOST_WORDS = 12
 SHORT = 3  # letters up to which a single word has to be written as the entity writes it
-TITLE, ALIAS, IDENTITY, PART = range(4)  # the better claims to a spelling come first
-
-_SLUG = re.compile(r"(?:[a-z]+/)?(?P<words>[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*)")
-_NUMBERED = re.compile(r"(?:.*\s)?(?P<noun>[^\W\d_]{3,})\s+(?:#|no\.?\s*)?(?P<number>\d+)")
-_APPOSED = re.compile(r"(?P<before>.*[a-z])\s(?P<name>[A-Z][\w’'-]{3,}(?:\s[A-Z][\w’'-]+)*)")
-_LINKING = STOP_WORDS | {"in", "of", "at", "on", "to", "for", "near"}
+TITLED, ALIASED, IDENTITY, PART = range(4)  # the better claims to a spelling come first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,28 +403,16 @@ def forms_of(nodes: Iterable[EntityNode]) -> dict[str, tuple[Named, ...]]:
 
 
 def _spellings(node: EntityNode) -> Iterator[tuple[str, int]]:
-    yield node.title, TITLE
+    yield node.title, TITLED
     for alias in node.aliases:
-        yield alias, ALIAS
-    slug = _SLUG.fullmatch(node.id)
-    if slug:
-        yield slug["words"].replace("-", " ").replace("_", " "), IDENTITY
+        yield alias, ALIASED
+    if words := slug_words(node.id):
+        yield words, IDENTITY
     for name in (node.title, *node.aliases):
         for form in bracketed_forms(name):
             yield form, PART if len(form) < len(name) / 3 and not is_acronym(form) else IDENTITY
-    yield from ((part, PART) for part in _title_parts(node.title))
+    yield from ((part, PART) for part in title_parts(node.title))
     yield from ((ending, PART) for ending in _shared_endings((node.title, *node.aliases)))
-
-
-def _title_parts(title: str) -> Iterator[str]:
-    """ "newsletter 80" of "Weekly Newsletter #80", "Kittiwake" of "Electric ferry Kittiwake"."""
-    numbered, apposed = _NUMBERED.fullmatch(title), _APPOSED.fullmatch(title)
-    if numbered:
-        yield f"{numbered['noun']} {numbered['number']}"
-    if apposed:
-        last = apposed["before"].split()[-1]
-        if last.islower() and last not in _LINKING:
-            yield apposed["name"]
 
 
 def _shared_endings(names: Sequence[str]) -> Iterator[str]:
@@ -286,7 +423,7 @@ def _shared_endings(names: Sequence[str]) -> Iterator[str]:
         words = name.split()
         ending = " ".join(words[-2:])
         key = key_of(ending)
-        if len(words) < 3 or words[-2].lower() in _LINKING or key_of(name) in seen:
+        if len(words) < 3 or words[-2].lower() in LINKING or key_of(name) in seen:
             continue
         seen.add(key_of(name))
         if key in first:

@@ -145,8 +145,8 @@ def _words(gaps: Sequence[Gap]) -> list[str]:
 
 def _stamp(kb: KnowledgeBase) -> str:
     """Another one when the material has changed."""
-    words = kb.catalogue.vocabulary.of(())
-    return "/".join(f"{one.collection} {one.stamp}" for one in words)
+    stamps = kb.catalogue.vocabulary.stamps()
+    return "/".join(f"{name} {stamp}" for name, stamp in stamps.items())
 
 
 _spreads: WeakKeyDictionary[object, tuple[str, dict[tuple[str, tuple[str, ...]], int]]] = (

@@ -30,6 +30,7 @@ from wellread.store.catalogue.documents.collection_records import Collections, V
 from wellread.store.catalogue.documents.index_debts import Vectors
 from wellread.store.catalogue.documents.integrity import Integrity
 from wellread.store.catalogue.documents.listings import Listings, PastQuestions
+from wellread.store.catalogue.documents.name_records import NameRecords
 from wellread.store.catalogue.documents.reindexing import Reindexing
 from wellread.store.catalogue.graph.entity_graph import Graph
 from wellread.store.catalogue.learning import gap_records
@@ -77,6 +78,7 @@ class Catalogue(CataloguePart):
         self.forgetting = Forgetting(database)
         self.censuses = Censuses(database)
         self.vocabulary = Vocabularies(database)
+        self.names = NameRecords(database)
         self.listings = Listings(database)
         self.past_questions = PastQuestions(database)
         self.calls = Calls(database)

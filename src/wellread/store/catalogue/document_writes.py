@@ -21,6 +21,7 @@ from wellread.store.catalogue.asking.retitling import names_of
 from wellread.store.catalogue.documents import collection_records, index_debts
 from wellread.store.catalogue.documents.collection_records import documents_of_sources
 from wellread.store.catalogue.documents.lookup import COPIED, live_hashes, passage_row
+from wellread.store.catalogue.documents.name_records import rows_of
 from wellread.store.catalogue.graph.mention_records import forget_described
 from wellread.store.catalogue.stories.story_records import mark_dirty
 from wellread.store.schema import tables
@@ -31,6 +32,7 @@ from wellread.store.schema.catalogue_values import (
     VersionKey,
 )
 from wellread.store.schema.database import chunks
+from wellread.text.name_keys import name_keys
 
 Row = dict[str, Any]
 FOUND = (tables.mentions, tables.mention_scans)  # in the text of one version
@@ -266,6 +268,11 @@ def _relation_rows(change: DocumentChange) -> Iterator[Row]:
             }
 
 
+def _name_rows(change: DocumentChange) -> Iterator[Row]:
+    speakers = dict.fromkeys(name for one in change.passages for name in one.speakers)
+    return rows_of(name_keys(change.document, speakers), change.document.collection)
+
+
 def _past_question_rows(change: DocumentChange) -> Iterator[Row]:
     if past := change.document.past_question:
         yield {"question": past.question, "score": past.score, "body": to_plain(past)}
@@ -278,4 +285,5 @@ CONTENT = (
     (tables.entities, _entity_rows),
     (tables.relations, _relation_rows),
     (tables.past_questions, _past_question_rows),
+    (tables.document_names, _name_rows),
 )

@@ -20,6 +20,7 @@ from wellread.store.catalogue.documents.collection_records import (
 from wellread.store.catalogue.documents.index_debts import Vectors
 from wellread.store.catalogue.documents.integrity import Integrity
 from wellread.store.catalogue.documents.listings import Listings, PastQuestions
+from wellread.store.catalogue.documents.name_records import NameRecords
 from wellread.store.catalogue.documents.reindexing import Reindexing
 from wellread.store.catalogue.graph.entity_graph import Graph
 from wellread.store.catalogue.learning.coverage_reads import CoverageReads
@@ -78,6 +79,7 @@ class ReadableCatalogue(Catalogue):
         self.forgetting = Forgetting(material)
         self.censuses = Censuses(material)
         self.vocabulary = Vocabularies(material)
+        self.names = NameRecords(material)
         self.listings = Listings(material)
         self.past_questions = PastQuestions(material)
         self.coverage = CoverageReads(material)

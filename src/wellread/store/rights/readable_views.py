@@ -100,6 +100,7 @@ RULES = {
     "documents": _collection("t.collection"),
     "texts": _document("t.document_id"),
     "marks": _document("t.document_id"),
+    "document_names": _document("t.document_id"),
     "passages": _document("t.document_id"),
     "past_questions": _document("t.document_id"),
     "entities": _document("t.document_id"),

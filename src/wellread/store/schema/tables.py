@@ -79,6 +79,7 @@ documents = Table(
     *filled(Moment, "added_at", "updated_at"),
     UniqueConstraint("collection", "uri"),
     Index(None, "collection", "source_uri"),
+    Index(None, "collection", "published_at"),
 )
 
 # The text in pieces of PIECE characters: a passage of a long book costs no more to read than one
@@ -99,6 +100,17 @@ passages = Table(
     *filled(Text, "context"),
     *filled(JSON, "speakers"),
     UniqueConstraint("document_id", "ordinal"),
+)
+
+# What a question may name a document by, or something of it (``text/name_keys.py``); looked up by
+# the question's words, so that none reads the names of all documents.
+document_names = Table(
+    "document_names",
+    metadata,
+    key_of("documents"),
+    place("ordinal"),
+    *filled(String, "collection", "sort", "key", "value"),
+    Index(None, "sort", "key", "value", "collection"),
 )
 
 # ``root``: the input under which it was found (a folder, a feed, itself). ``etag``,

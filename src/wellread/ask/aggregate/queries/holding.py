@@ -178,11 +178,11 @@ def holding(scope: Scope, phrase: str, *, literal: bool = False) -> Held:
     """
     form = _FORMS[literal]
     wanted = tokens(phrase, literal=literal)
-    entries = scope.entries() if wanted else []
+    entries = scope.some(2) if wanted else []
+    if len(entries) > 1:
+        found = _candidates(scope, phrase)
+        entries = scope.entries() if found is None else scope.only(sorted(found)).entries()
     ids = [entry.id for entry in entries]
-    found = _candidates(scope, phrase) if len(ids) > 1 else None
-    if found is not None:
-        ids = [known for known in ids if known in found]
     counts: dict[str, int] = {}
     apart: list[str] = []
     start = _starts(wanted)
@@ -296,14 +296,14 @@ class Request:
 
     def entries(self) -> tuple[list[Entry], Holding | None]:
         """The documents that are meant, and what was found of the topic in them."""
-        entries = self.scope.entries()
+        scope, held = self.scope, None
         if self.query.related:
             near = {known for node in self.related() for known in node.documents}
-            entries = [entry for entry in entries if entry.id in near]
-        if self.query.about is None:
-            return entries, None
-        held = documents_about(self.scope, self.query.about)
-        return [entry for entry in entries if entry.id in held.counts], held
+            scope = scope.only(sorted(near))
+        if self.query.about:
+            held = documents_about(self.scope, self.query.about)
+            scope = scope.only(sorted(held.counts))
+        return scope.entries(), held
 
     def related(self) -> list[EntityNode]:
         """The entities that the one hop of the query leads to."""

@@ -127,7 +127,7 @@ def nouns(vocabulary: Vocabulary) -> dict[str, Noun]:
     # An entry is a document that is an entity, else any node of the graph, else any document.
     if "entity" in vocabulary.kinds:
         take(["entry"], Noun(what="entities", one="entry", filters=Filters(kinds=("entity",))))
-    elif not vocabulary.names:
+    elif not (vocabulary.entity_types or vocabulary.untyped):
         take(["entry"], Noun(what="documents", one="entry"))
     for kind, words in _KINDS.items():
         for one in words.split(", ")[1:]:

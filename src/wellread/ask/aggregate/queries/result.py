@@ -187,6 +187,15 @@ class Scope:
         """All documents of it, by date, then title."""
         return self.kb.catalogue.censuses.entries(self.limits) if self.collections else []
 
+    def some(self, most: int) -> list[Entry]:
+        """At most so many documents of it, to tell whether there are more."""
+        return self.kb.catalogue.censuses.some(self.limits, most) if self.collections else []
+
+    def dated(self, most: int, *, last: bool = True) -> list[Entry]:
+        """The last or first of its documents that have a date, in order."""
+        censuses = self.kb.catalogue.censuses
+        return censuses.dated(self.collections, self.limits, most, last=last)
+
     @property
     def where(self) -> str:
         """The collections in words."""

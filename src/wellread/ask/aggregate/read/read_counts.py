@@ -339,11 +339,11 @@ def _with_values(
 
 def _limit(words: str, vocabulary: Vocabulary) -> Filters | None:
     key = key_of(words)
-    if pairs := vocabulary.taxonomy.get(key):
+    if pairs := vocabulary.taxonomy.get(key, ()):
         return Filters(taxonomy=pairs)
-    if names := vocabulary.authors.get(key):
+    if names := vocabulary.authors.get(key, ()):
         return Filters(authors=names)
-    if names := vocabulary.speakers.get(key):
+    if names := vocabulary.speakers.get(key, ()):
         return Filters(speakers=names)
     types = {key_of(name.replace("_", " ")): name for name in vocabulary.source_types}
     return Filters(source_types=(types[key],)) if key in types else None

@@ -19,6 +19,7 @@ from wellread.ask.understand.document_names import (
     Meant,
     Name,
     meant_by,
+    title_runs,
     titles_in,
 )
 from wellread.ask.understand.mentions import people_in
@@ -42,9 +43,10 @@ from wellread.text.english_catalogue import (
     SUMMING_UP,
 )
 from wellread.text.english_questions import STANDS_FOR
+from wellread.text.name_keys import FILE, INITIALS, MAIN, TITLE, cut, one_of
 from wellread.text.names import is_acronym, singular
 from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, plain, tokens_of
-from wellread.types import Span
+from wellread.types import KINDS, Filters, Kind, Span
 
 Fact = str  # a name of ``FACTS_ASKED``
 OF_A_TEXT = frozenset({"abstract", "definition", "contribution", "summary"})
@@ -52,6 +54,8 @@ WRITTEN = ("paper", "article")  # what people write and publish
 TELLING = ("article", "transcript")  # what is not called after a thing that it defines
 LONG_TITLE = 3  # words with which a title is no everyday name
 MOST_DOCUMENTS = 200
+ANSWERING: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind not in ("entity", "qa"))
+NONE = Filters(document_ids=("",))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,12 +151,12 @@ class _Reading:
         self._analysis = analysis
         self._scope = scope
         self._vocabulary = vocabulary_of(kb, scope.collections)
-        self._entries = [entry for entry in scope.entries() if entry.kind != "qa"]
         self._of = _kind_test(self._vocabulary)
 
     def meant(self, tokens: Sequence[Token], used: frozenset[int]) -> tuple[Meant, bool]:
         """The documents that the words beside ``used`` mean; whether they are all of a kind."""
-        quoted = titles_in(self._analysis.question, self._entries)
+        question = self._analysis.question
+        quoted = titles_in(question, self._found((TITLE,), title_runs(question)))
         if quoted:
             inside = key_of(quoted[0].title)
             rest = [one for at, one in enumerate(tokens) if at not in used]
@@ -177,18 +181,27 @@ class _Reading:
             return (Meant() if plural else self._named(name, key_of(whole))), False
         if not name.nouns:
             return Meant(), False
-        fitting = self._fitting(name)
+        fitting = tuple(self._fitting(name).some(MOST_DOCUMENTS + 1 if plural else 2))
         if plural and len(fitting) <= MOST_DOCUMENTS:
             return Meant(entries=fitting, certainty=SURE), True
         return Meant(entries=fitting if len(fitting) == 1 else (), certainty=SURE), False
 
-    def _fitting(self, name: Name) -> tuple[Entry, ...]:
-        """The documents of the kinds that the nouns say."""
-        return tuple(
-            entry
-            for entry in self._entries
-            if entry.kind != "entity" and all(self._of(entry, noun) for noun in name.nouns)
-        )
+    def _found(self, sorts: Sequence[str], keys: Sequence[str]) -> list[Entry]:
+        """The documents within the limits that are called by one of the keys."""
+        names = self._kb.catalogue.names
+        return self._inside(names.documents(self._scope.collections, sorts, keys))
+
+    def _inside(self, ids: Sequence[str]) -> list[Entry]:
+        """Those of the documents that are within the limits and no past questions."""
+        found = self._scope.only(ids).entries() if ids else []
+        return [entry for entry in found if entry.kind != "qa"]
+
+    def _fitting(self, name: Name) -> Scope:
+        """Where the documents are of the kinds that the nouns say."""
+        scope = self._scope.within(Filters(kinds=ANSWERING))
+        for noun in name.nouns:
+            scope = scope.within(_kind_limit(self._vocabulary, noun))
+        return scope
 
     def _one_by_time(self, tokens: Sequence[Token], name: Name, *, plural: bool) -> Meant | None:
         """The one document that its time tells: "the meeting in May", "the latest letter"."""
@@ -199,15 +212,18 @@ class _Reading:
         others = [word for word in name.words if word not in edge]
         timed = any(one.kind == "time" for one in self._analysis.constraints)
         summed = not SUMMING_UP.isdisjoint(said)
-        if timed and (summed or not others) and len(self._entries) == 1:
-            return Meant(entries=tuple(self._entries), certainty=LIKELY)
+        if timed and (summed or not others):
+            inside = self._scope.within(Filters(kinds=(*ANSWERING, "entity"))).some(2)
+            if len(inside) == 1:
+                return Meant(entries=tuple(inside), certainty=LIKELY)
         if not edge or others:
             return None
-        dated = [one for one in self._fitting(name) if one.published_at]
-        days = sorted(one.published_at for one in dated if one.published_at)
-        wanted = days[-1 if edge[0] in LATEST_ONES else 0] if days else None
-        found = tuple(one for one in dated if one.published_at == wanted)
-        return Meant(entries=found, certainty=LIKELY) if len(found) == 1 else None
+        last = edge[0] in LATEST_ONES
+        first, *beside = self._fitting(name).dated(2, last=last)[:: -1 if last else 1] or (None,)
+        alone = first is not None and not any(
+            one.published_at == first.published_at for one in beside if one
+        )
+        return Meant(entries=(first,), certainty=LIKELY) if first and alone else None
 
     def called(self, short: str) -> Meant:
         """What a short form is of: an entity that has it as an alias, a title by its letters."""
@@ -240,9 +256,14 @@ class _Reading:
         keys = (key_of_words(list(name.words)), whole)
         forms = [form for key in keys for form in self._vocabulary.names.get(key, ())]
         aliased = [known for form in forms for known in form.node.documents]
-        titles = self._kb.catalogue.listings.titles(self._scope.collections)
-        files = {one.id: one.uri for one in titles}
-        return meant_by(name, self._entries, aliased, files, self._of)
+        names, scope = self._kb.catalogue.names, self._scope.collections
+        sorts = (TITLE, MAIN, FILE, *((INITIALS,) if len(name.words) == 1 else ()))
+        called = names.documents(scope, sorts, map(cut, keys))
+        worded = names.worded(scope, map(one_of, name.words))
+        entries = self._inside([*called, *worded, *aliased])
+        known = self._kb.catalogue.facts([entry.id for entry in entries])
+        files = {one.id: one.uri for one in known.values()}
+        return meant_by(name, entries, aliased, files, self._of)
 
     def fits(self, fact: Fact, meant: Meant, tokens: Sequence[Token], used: frozenset[int]) -> bool:
         """Whether the fact is asked of the document, and not of the thing that it is named after.
@@ -289,6 +310,16 @@ def _which_document(plain: Sequence[str]) -> bool:
 
 def _digits(title: str) -> set[str]:
     return {token.plain for token in tokens_of(title) if token.plain.isdigit()}
+
+
+def _kind_limit(vocabulary: Vocabulary, noun: str) -> Filters:
+    """The documents of the kind that a noun says; none, where it says no kind."""
+    one = nouns(vocabulary).get(spelling(noun))
+    if one is None or one.what not in ("documents", "entities"):
+        return Filters(kinds=("transcript",)) if noun in SPOKEN_NOUNS else NONE
+    if one.what == "entities":
+        return Filters(kinds=("entity",))
+    return Filters() if noun in ANY_DOCUMENT else one.filters if one.filters != Filters() else NONE
 
 
 def _kind_test(vocabulary: Vocabulary) -> IsKind:

@@ -25,13 +25,14 @@ from wellread.ask.aggregate.read.question_pieces import (
     read_topic,
     topic_of,
 )
-from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
+from wellread.ask.understand.vocabulary import MOST_WORDS, Vocabulary, pairs_of, vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.text.english import STOP_WORDS
 from wellread.text.english_catalogue import AROUND_A_TREND, BESIDE_A_GAP
 from wellread.text.english_questions import FRAMING
 from wellread.text.english_types import OUR_COVERAGE
+from wellread.text.name_keys import PHRASE
 from wellread.text.tokens import Token, tokens_of
 from wellread.text.words import stem
 from wellread.types import Filters, Span
@@ -54,16 +55,15 @@ def read_list(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery]
         StoreError: the catalogue cannot be read.
     """
     scope = scope_of(kb, (analysis.filters,)).collections
-    types = vocabulary_of(kb, scope).entity_types
+    known = vocabulary_of(kb, scope)
+    types = known.entity_types
     tokens = [noun_of(token.plain) for token in tokens_of(analysis.question)]
     left = [True] * len(tokens)
-    pairs = {
-        (dimension, value)
-        for one in kb.catalogue.vocabulary.of(scope)
-        for dimension, values in one.taxonomy.items()
-        for value in values
-        if value not in types
-    }
+    ends = range(1, MOST_WORDS + 1)
+    phrases = [" ".join(tokens[at : at + size]) for at in range(len(tokens)) for size in ends]
+    named = kb.catalogue.names.called(scope, (PHRASE,), phrases)
+    kept = (one.value for those in named.values() for one in those)
+    pairs = {pair for pair in pairs_of(kept) if pair[1] not in types}
     values: dict[Pair, None] = {}
     for pair in sorted(pairs, key=lambda pair: (-len(pair[1]), pair)):
         phrase = [noun_of(token.plain) for token in tokens_of(pair[1].replace("-", " "))]
@@ -78,7 +78,7 @@ def read_list(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery]
         for place in places_of([noun_of(token.plain) for token in tokens_of(name)], tokens):
             asked.add(name)
             left[place] = False
-    dimensions = {noun_of(pair[0]) for pair in pairs}
+    dimensions = {noun_of(name) for name in known.dimensions}
     free = [token for token, own in zip(tokens_of(analysis.question), left, strict=True) if own]
     telling = [token for token in free if _tells(token, analysis, dimensions)]
     topic = _topic_places(analysis, types)

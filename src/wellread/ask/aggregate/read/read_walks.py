@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from wellread.ask.aggregate.queries.query import CatalogueQuery, Name, Noun, Walk
@@ -10,13 +10,13 @@ from wellread.ask.aggregate.read.graph_plan import Plan, plan_of
 from wellread.ask.aggregate.read.question_pieces import Lexicon, Word, lexicon_of, noun_of
 from wellread.ask.aggregate.read.relation_senses import relation_words
 from wellread.ask.retrieve.search import check_collections
-from wellread.ask.understand.vocabulary import ALIAS, Named, vocabulary_of
+from wellread.ask.understand.vocabulary import ALIASED, Named, vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, Constraint, NamedEntity
 from wellread.store.catalogue.graph.entity_graph import Graph
 from wellread.text.english import STOP_WORDS
 from wellread.text.names import singular
-from wellread.text.tokens import ARTICLES, Token, key_of_words, tokens_of
+from wellread.text.tokens import ARTICLES, Token, tokens_of
 from wellread.types import Span
 
 LEAST_WORDS = 2  # of a name that are said: "the fund" may be any
@@ -24,12 +24,12 @@ MOST_WORDS = 6  # of a whole name; longer ones are headlines
 
 
 def shortened(
-    question: str, names: Mapping[str, Sequence[Named]], taken: Iterable[Span]
+    question: str, called_with: Callable[[Sequence[str]], Iterable[Named]], taken: Iterable[Span]
 ) -> list[NamedEntity]:
     """The entities that are meant by "the" and words of their names, in order.
 
     Args:
-        names: the spellings of the whole names, by their keys.
+        called_with: the spellings of names that hold some words.
         taken: places of the question that name something already.
     """
     tokens = tokens_of(question)
@@ -39,7 +39,7 @@ def shortened(
         span = Span(start=run[0].start, end=run[-1].start + len(run[-1].written))
         if any(span.overlaps(other) for other in held):
             continue
-        meant = _meant_by([token.plain for token in run], names)
+        meant = _meant_by([token.plain for token in run], called_with)
         if meant is not None:
             held.append(span)
             found.append(
@@ -71,17 +71,15 @@ def _runs(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
             yield tokens[place + 1 : end]
 
 
-def _meant_by(said: Sequence[str], names: Mapping[str, Sequence[Named]]) -> Named | None:
+def _meant_by(
+    said: Sequence[str], called_with: Callable[[Sequence[str]], Iterable[Named]]
+) -> Named | None:
     """The one whose name holds the words ``said`` in order, the last one last."""
     wanted = _numberless(said)
-    ending = key_of_words([wanted[-1]])
     found: dict[tuple[str, str], Named] = {}
-    for key, forms in names.items():
-        if not key.endswith(ending):
-            continue
-        for form in forms:
-            if form.rank <= ALIAS and _holds(_words(form.written), wanted):
-                found.setdefault((form.node.collection, form.node.id), form)
+    for form in called_with(wanted):
+        if form.rank <= ALIASED and _holds(_words(form.written), wanted):
+            found.setdefault((form.node.collection, form.node.id), form)
     return next(iter(found.values())) if len(found) == 1 else None
 
 
@@ -173,7 +171,8 @@ def _read(kb: KnowledgeBase, analysis: Analysis) -> Plan | None:
     inside = analysis.filters.collections
     named = [one for one in analysis.entities if not inside or one.collection in inside]
     vocabulary = vocabulary_of(kb, inside)
-    parts = shortened(analysis.question, vocabulary.names, [one.span for one in analysis.entities])
+    taken = [one.span for one in analysis.entities]
+    parts = shortened(analysis.question, vocabulary.called_with, taken)
     if parts:
         plan = _plan(kb, analysis, sorted((*named, *parts), key=lambda one: one.span.start))
         if plan is not None and plan.understood and plan.complete:
@@ -188,10 +187,10 @@ def _read_as(analysis: Analysis, part: NamedEntity) -> str:
 def _plan(kb: KnowledgeBase, analysis: Analysis, named: Sequence[NamedEntity]) -> Plan | None:
     scope = list(dict.fromkeys(one.collection for one in named))
     graph = kb.catalogue.graph
-    words = kb.catalogue.vocabulary.of(scope)
+    words = vocabulary_of(kb, scope)
     lexicon = lexicon_of(
-        sorted({name for one in words for name in one.entity_types}),
-        sorted({name for one in words for name in one.taxonomy}),
+        sorted(words.entity_types),
+        sorted(words.dimensions),
         relation_words(graph, scope),
     )
     tokens = [

@@ -199,7 +199,7 @@ class RelationWords:
 
 def relation_words(graph: Graph, collections: Sequence[str]) -> RelationWords:
     """The phrases that ask for the relations of these collections."""
-    return _relation_words(tuple(graph.relation_kinds(collections)) if collections else ())
+    return _relation_words(tuple(graph.relation_types(collections)) if collections else ())
 
 
 @lru_cache(maxsize=32)

@@ -181,7 +181,7 @@ def _less(text: str, *, named: bool) -> float:
 def _mentions(text: str, vocabulary: Vocabulary) -> list[tuple[str, bool]]:
     """The names and phrases of ``text`` in reading order, and whether each is a name."""
     found: list[tuple[int, int, str, bool]] = []
-    for entity in entities_of(text, vocabulary) if vocabulary.names else ():
+    for entity in entities_of(text, vocabulary):
         found.append((entity.span.start, entity.span.end, entity.span.of(text), True))
     for name in parse(text).names:
         for written in re.split(r"\s+and\s+(?:the\s+)?", name):

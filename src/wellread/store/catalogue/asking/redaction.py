@@ -15,6 +15,7 @@ from sqlalchemy import Connection, select
 from wellread.answers import Related
 from wellread.codec import to_plain
 from wellread.store.schema.catalogue_values import REMOVED
+from wellread.store.schema.database import aside
 from wellread.store.schema.tables import documents, entities, story_items
 from wellread.text.sentences import sentence_spans
 from wellread.types import Locator
@@ -145,7 +146,7 @@ def _documents_of(connection: Connection, one: Related) -> Iterable[str]:
             entities.c.entity_id == one.id
         )
         if one.collection:
-            statement = statement.where(documents.c.collection == one.collection)
+            statement = statement.where(aside(documents.c.collection) == one.collection)
     else:
         statement = titled.join(story_items, story_items.c.document_id == documents.c.id).where(
             story_items.c.story_id == one.id

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, date, datetime
 from itertools import groupby
 from typing import Any, Literal, get_args
 
@@ -33,7 +33,7 @@ from sqlalchemy import (
 )
 
 from wellread.store.catalogue.documents.lookup import LIVE_MENTIONS, VALUES
-from wellread.store.schema.database import CataloguePart, made_of, rows_in
+from wellread.store.schema.database import CataloguePart, aside, made_of, rows_in
 from wellread.store.schema.tables import documents, mentions, passages, texts
 from wellread.types import Filters, Kind
 
@@ -59,6 +59,8 @@ _PARTS: dict[Part, ColumnElement[Any]] = {
     "year": extract("year", documents.c.published_at),
 }
 _IN_ORDER = (documents.c.published_at.asc().nulls_last(), documents.c.title, documents.c.id)
+_LAST_FIRST = (documents.c.published_at.desc(), documents.c.title.desc(), documents.c.id.desc())
+_NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +107,43 @@ class Censuses(CataloguePart):
             where = meeting(connection, limits)
             rows = connection.execute(select(*_LISTED).where(where).order_by(*_IN_ORDER)).all()
         return made_of(Entry, rows)
+
+    def some(self, limits: Limits, most: int) -> list[Entry]:
+        """``entries``, but no more of them than so many, whichever."""
+        with self._database.read() as connection:
+            where = meeting(connection, limits)
+            found = select(documents.c.id).where(where).limit(most).scalar_subquery()
+            wanted = select(*_LISTED).where(documents.c.id.in_(found)).order_by(*_IN_ORDER)
+            return made_of(Entry, connection.execute(wanted).all())
+
+    def dated(
+        self, collections: Sequence[str], limits: Limits, most: int, *, last: bool = True
+    ) -> list[Entry]:
+        """Of those ``entries`` that have a date the last or the first ``most``, as they stand.
+
+        Each collection is read from that end on, and no further than needed.
+        """
+        found: list[Entry] = []
+        order = _LAST_FIRST if last else _IN_ORDER
+        with self._database.read() as connection:
+            where = meeting(connection, limits)
+            for name in collections:
+                dated = (documents.c.collection == name, documents.c.published_at.is_not(None))
+                wanted = select(*_LISTED).where(*dated, where).order_by(*order).limit(most)
+                found += made_of(Entry, connection.execute(wanted).all())
+        found.sort(key=lambda one: (one.published_at or _NEVER, one.title, one.id))
+        return found[-most:] if last else found[:most]
+
+    def published(self, collections: Sequence[str]) -> tuple[date, date] | None:
+        """The first and the last day of publication; None when nothing is dated."""
+        when = documents.c.published_at
+        found: list[datetime] = []
+        with self._database.read() as connection:
+            for name in collections:
+                dated = select(when).where(documents.c.collection == name, when.is_not(None))
+                for order in (when.asc(), when.desc()):
+                    found += connection.execute(dated.order_by(order).limit(1)).scalars()
+        return (min(found).date(), max(found).date()) if found else None
 
     def values(self, field: Field, limits: Limits = ()) -> dict[str, list[str]]:
         """Each value of the field to the ids of its documents; documents without one are left out.
@@ -185,7 +224,7 @@ class Censuses(CataloguePart):
             statement = (
                 select(mentions.c.entity_id, count)
                 .select_from(LIVE_MENTIONS)
-                .where(documents.c.collection == collection, documents.c.id.in_(inside))
+                .where(aside(documents.c.collection) == collection, documents.c.id.in_(inside))
                 .group_by(mentions.c.entity_id)
                 .order_by(count.desc(), mentions.c.entity_id)
             )
@@ -207,17 +246,20 @@ class Censuses(CataloguePart):
 
 def meeting(connection: Connection, limits: Limits) -> ColumnElement[bool]:
     """The condition on ``documents`` that all of the limits are met."""
-    return and_(true(), *(part for one in limits for part in _parts(connection, one)))
+    # Documents that are named are not looked for by anything else.
+    by_id = any(one.document_ids for one in limits)
+    return and_(true(), *(part for one in limits for part in _parts(connection, one, by_id=by_id)))
 
 
-def _parts(connection: Connection, one: Filters) -> Iterator[ColumnElement[bool]]:
+def _parts(connection: Connection, one: Filters, *, by_id: bool) -> Iterator[ColumnElement[bool]]:
     plain = {
         "collection": one.collections,
         "kind": one.kinds,
         "source_type": one.source_types,
         "language": one.languages,
     }
-    yield from (documents.c[name].in_(values) for name, values in plain.items() if values)
+    columns = {name: aside(documents.c[name]) if by_id else documents.c[name] for name in plain}
+    yield from (columns[name].in_(values) for name, values in plain.items() if values)
     if one.document_ids:
         wanted = _each(connection, literal(list(one.document_ids), JSON()))
         yield documents.c.id.in_(select(wanted.c.value))

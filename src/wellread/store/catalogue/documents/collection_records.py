@@ -1,10 +1,10 @@
 """Collections: their sources, their counts and settings, and the words that describe them.
 
-The words - speakers, authors, kinds, taxonomy, titles - are what questions may limit themselves
-by. Each collection's are read as a whole, once, and again only when its documents change, so that
-a question can be understood without a query per word. Every transaction that changes documents or
-settings gives their collections another stamp (``touch``); a reader of any process that finds the
-stamp it knows need not look at a document.
+The words - speakers, authors, kinds, taxonomy - are what a form offers and a filter is checked by.
+Each collection's are read as a whole, once, and again only when its documents change; a question
+never needs them (``name_records.py``). Every transaction that changes documents or settings gives
+their collections another stamp (``touch``); a reader of any process that finds the stamp it knows
+need not look at a document.
 """
 
 from __future__ import annotations
@@ -92,6 +92,17 @@ class Vocabularies(CataloguePart):
         """
         with self._database.read() as connection:
             return self._held.of(connection, stamps_of(connection), collections)
+
+    def stamps(self, collections: Sequence[str] = ()) -> dict[str, str]:
+        """The stamp of each of the collections (none: of all); unknown ones are left out.
+
+        Raises:
+            StoreError: the catalogue cannot be read.
+        """
+        with self._database.read() as connection:
+            stamps = stamps_of(connection)
+        wanted = dict.fromkeys(collections or sorted(stamps))
+        return {name: stamps[name] for name in wanted if name in stamps}
 
 
 def stamps_of(connection: Connection) -> dict[str, str]:

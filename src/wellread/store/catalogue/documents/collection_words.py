@@ -1,13 +1,11 @@
-"""The words that describe the documents of a collection: what questions may limit themselves by."""
+"""The words that describe the documents of a collection: what a form offers to limit by."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date
 from typing import Any
-from urllib.parse import urlsplit
 
 from sqlalchemy import Connection, Text, cast, func, select
 
@@ -22,29 +20,18 @@ class CollectionWords:
     Attributes:
         stamp: another one means that the words may have changed.
         speakers, authors: name as written to how many passages or documents have it.
-        sorts: pairs of a kind and a source type that a document has.
         taxonomy: dimension to its values, each with the number of its documents.
-        dated: (title or alias of an entity, or title of a document) to its date of publication;
-            left out where two documents disagree.
-        numbered: title that holds a number to the ids of the documents that are called so.
-        sites: host of an address to the ids of the documents that were published there.
-        published: the first and the last day of publication; None when nothing is dated.
     """
 
     collection: str
     stamp: str
     kinds: Mapping[Kind, int]
     source_types: Mapping[str, int]
-    sorts: frozenset[tuple[Kind, str]]
     languages: Mapping[str, int]
     authors: Mapping[str, int]
     speakers: Mapping[str, int]
     taxonomy: Mapping[str, Mapping[str, int]]
     entity_types: Mapping[str, int]
-    dated: Mapping[str, date]
-    numbered: Mapping[str, tuple[str, ...]]
-    sites: Mapping[str, tuple[str, ...]]
-    published: tuple[date, date] | None
 
 
 def words_of(connection: Connection, collection: str, stamp: str) -> CollectionWords:
@@ -70,24 +57,16 @@ def words_of(connection: Connection, collection: str, stamp: str) -> CollectionW
         .group_by(entities.c.entity_type)
         .order_by(entities.c.entity_type)
     )
-    sorts = connection.execute(
-        select(documents.c.kind, documents.c.source_type).where(inside).distinct()
-    )
     return CollectionWords(
         collection=collection,
         stamp=stamp,
         kinds=counted(documents.c.kind),
         source_types=counted(documents.c.source_type),
-        sorts=frozenset((kind, name) for kind, name in sorts),
         languages=counted(documents.c.language),
         authors=_unfolded(counted(cast(documents.c.authors, Text)).items()),
         speakers=_unfolded((names, count) for names, count in speakers),
         taxonomy=_taxonomy(counted(cast(documents.c.taxonomy, Text))),
         entity_types={name: count for name, count in types if name},
-        dated=_dated(connection, collection),
-        numbered=_numbered(connection, collection),
-        sites=_sites(connection, collection),
-        published=_published(connection, collection),
     )
 
 
@@ -108,48 +87,3 @@ def _taxonomy(rows: Mapping[str, int]) -> dict[str, dict[str, int]]:
             for value in values:
                 counts[value] = counts.get(value, 0) + count
     return {name: dict(sorted(values.items())) for name, values in sorted(found.items())}
-
-
-def _dated(connection: Connection, collection: str) -> dict[str, date]:
-    statement = (
-        select(documents.c.title, documents.c.published_at, entities.c.aliases)
-        .outerjoin_from(documents, entities, entities.c.document_id == documents.c.id)
-        .where(documents.c.collection == collection, documents.c.published_at.is_not(None))
-    )
-    found: dict[str, date] = {}
-    disputed = set()
-    for title, moment, aliases in connection.execute(statement):
-        for name in (title, *(aliases or ())):
-            if found.setdefault(name, moment.date()) != moment.date():
-                disputed.add(name)
-    return {name: day for name, day in found.items() if name not in disputed}
-
-
-def _numbered(connection: Connection, collection: str) -> dict[str, tuple[str, ...]]:
-    statement = select(documents.c.title, documents.c.id).where(
-        documents.c.collection == collection
-    )
-    found: dict[str, tuple[str, ...]] = {}
-    for title, known in connection.execute(statement.order_by(documents.c.id)):
-        if any(char.isdigit() for char in title):
-            found[title] = (*found.get(title, ()), known)
-    return found
-
-
-def _sites(connection: Connection, collection: str) -> dict[str, tuple[str, ...]]:
-    statement = select(documents.c.url, documents.c.id).where(
-        documents.c.collection == collection, documents.c.url != ""
-    )
-    found: dict[str, list[str]] = {}
-    for url, known in connection.execute(statement.order_by(documents.c.id)):
-        host = urlsplit(url).hostname if "://" in url else None
-        if host:
-            found.setdefault(host, []).append(known)
-    return {host: tuple(ids) for host, ids in found.items()}
-
-
-def _published(connection: Connection, collection: str) -> tuple[date, date] | None:
-    moments = (func.min(documents.c.published_at), func.max(documents.c.published_at))
-    inside = documents.c.collection == collection
-    first, last = connection.execute(select(*moments).where(inside)).one()
-    return (first.date(), last.date()) if first and last else None

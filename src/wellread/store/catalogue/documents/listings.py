@@ -19,8 +19,9 @@ from wellread.codec import from_plain
 from wellread.store.catalogue.documents import lookup
 from wellread.store.catalogue.documents.aggregates import meeting
 from wellread.store.catalogue.documents.lookup import VALUES
-from wellread.store.schema.database import CataloguePart, made_of, rows_in
-from wellread.store.schema.tables import documents, passages, past_questions
+from wellread.store.schema.database import CataloguePart, aside, made_of, rows_in
+from wellread.store.schema.tables import document_names, documents, passages, past_questions
+from wellread.text.name_keys import FILE, SITE, cut, file_key, site_key
 from wellread.types import DocumentFacts, Filters, Passage, PastQuestion
 
 Order = Literal["newest", "oldest", "title", "added"]
@@ -285,8 +286,12 @@ class PastQuestions(CataloguePart):
             tail = "/" + address.removeprefix("./").lstrip("/")
             folded = "".join(one.lower() if one.isascii() else one for one in tail)
             named.append(func.lower(documents.c.uri).endswith(folded, autoescape=True))
-        columns = documents.c
+        columns, names = documents.c, document_names.c
         statement = select(columns.id, columns.title, columns.added_at, columns.updated_at).where(
-            columns.collection == collection, columns.kind != "qa", or_(*named)
+            aside(columns.collection) == collection, columns.kind != "qa", or_(*named)
         )
-        return made_of(CitedSource, self._rows(statement))
+        # Of an address whose last part is no word, the documents of the site are looked through.
+        sort, key = (FILE, file_key(address)) if file_key(address) else (SITE, site_key(address))
+        called = (names.sort == sort, names.key == cut(key), names.collection == collection)
+        there = select(names.document_id).where(*called)
+        return made_of(CitedSource, self._rows(statement.where(columns.id.in_(there))))

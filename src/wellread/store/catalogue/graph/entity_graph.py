@@ -5,26 +5,29 @@ Relations are stored as sources say them; what they point to is resolved when th
 
 A graph ends at the border of its collection. ``collections`` are names; none means all.
 
-Names need folding and loose matching, which no index of the database gives, and a walk over
-several hops would cost a query per step; so the network of a collection is read as a whole, once.
-What has changed is told by the hashes of the entities' facts (``identity.facts_of``), which are
-looked at again only when some collection has another stamp (``vocabularies``). A column with
-resolved targets would be quicker to read when a process starts, and wrong between the arrival of
-an entity and the end of the run.
+One entity, and what it is related to, is looked up by the keys of names (``name_records.py``). Ways
+over several hops, and lists of all, would cost a query per step; for these the network of a
+collection is read as a whole, once. What has changed is told by the hashes of the entities' facts
+(``identity.facts_of``), which are looked at again only when some collection has another stamp
+(``vocabularies``). A column with resolved targets would be quicker to read when a process starts,
+and wrong between the arrival of an entity and the end of the run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from rapidfuzz import fuzz, process, utils
-from sqlalchemy import Connection, select
+from sqlalchemy import ColumnElement, Connection, select
 
 from wellread.identity import tagged_hash
 from wellread.store.catalogue.documents.collection_records import HeldByCollection, stamps_of
+from wellread.store.catalogue.documents.lookup import VALUES
+from wellread.store.catalogue.documents.name_records import called, sorts
 from wellread.store.catalogue.graph import mention_records
-from wellread.store.catalogue.graph.entity_nodes import EntityNode, Nodes, load_nodes
+from wellread.store.catalogue.graph.entity_nodes import EntityNode, Nodes, load_nodes, nodes_of
 from wellread.store.catalogue.graph.mention_records import Mention, MentionScans
 from wellread.store.catalogue.graph.relation_network import (
     Direction,
@@ -36,9 +39,19 @@ from wellread.store.catalogue.graph.relation_network import (
     RelationNames,
     RelationRow,
 )
-from wellread.store.schema.database import CataloguePart, Database, reading
+from wellread.store.schema.database import CataloguePart, Database, chunks, reading, rows_in
 from wellread.store.schema.tables import collections as collection_settings
-from wellread.store.schema.tables import documents, entities, relations
+from wellread.store.schema.tables import document_names, documents, entities, relations
+from wellread.text.name_keys import (
+    ADDRESS,
+    LOOSE,
+    RELATION,
+    TARGET,
+    cut,
+    joined,
+    relation_key,
+    target_keys,
+)
 
 SEEN = "wellread.networks"  # under which a pooled connection keeps what it saw last
 
@@ -53,27 +66,89 @@ def load_network(connection: Connection, collection: str) -> Network:
         .where(documents.c.collection == collection)
         .order_by(documents.c.uri, relations.c.ordinal)
     )
-    said = select(collection_settings.c.settings).where(collection_settings.c.name == collection)
     return Network(
         collection,
         Nodes(load_nodes(connection, collection)),
         (RelationRow(*row) for row in connection.execute(edges)),
-        RelationNames(connection.execute(said).scalar()),
+        _relation_names(connection, collection),
     )
 
 
-def _stamps(connection: Connection) -> Stamps:
-    """Collection with entities to a hash of all that its network is made of.
+def _relation_names(connection: Connection, collection: str) -> RelationNames:
+    said = select(collection_settings.c.settings).where(collection_settings.c.name == collection)
+    return RelationNames(connection.execute(said).scalar())
+
+
+def _network_around(connection: Connection, collection: str, entity_id: str) -> Network | None:
+    """The part of the network with all edges of one entity; None where it is not there."""
+    nodes = nodes_of(connection, collection, [entity_id])
+    if not nodes:
+        return None
+    mine = Nodes(nodes)
+    pointing = document_names.c.document_id.label("known")
+    keys = [*map(relation_key, mine.names), *map(cut, mine.addresses)]
+    rows = {
+        (row.known, row.ordinal): row for row in _edges(connection, relations.c.source, [entity_id])
+    }
+    by_key = (document_names.c.sort == TARGET, document_names.c.collection == collection)
+    for some in chunks(dict.fromkeys(keys)):
+        found = select(pointing).where(*by_key, document_names.c.key.in_(some)).distinct()
+        ids = connection.execute(found).scalars().all()
+        rows |= {
+            (row.known, row.ordinal): row
+            for row in _edges(connection, relations.c.document_id, ids)
+        }
+    edges = [
+        RelationRow(row.source, row.type, row.target, row.uri)
+        for row in sorted(rows.values(), key=lambda row: (row.uri, row.ordinal))
+        if row.collection == collection
+    ]
+    targets = [address for one in edges for address in (one.target, joined(one.base, one.target))]
+    sources = [entity_id, *(one.source for one in edges)]
+    known = _called(connection, collection, targets, sources)
+    return Network(collection, known, edges, _relation_names(connection, collection))
+
+
+def _edges(connection: Connection, column: ColumnElement[Any], values: Sequence[str]) -> list[Any]:
+    """Relations with where they are said, of those whose column has one of the values."""
+    statement = (
+        select(
+            relations.c.document_id.label("known"),
+            *(relations.c[name] for name in ("ordinal", "source", "type", "target")),
+            documents.c.uri,
+            documents.c.collection,
+        )
+        .join_from(relations, documents, documents.c.id == relations.c.document_id)
+        .where(column.in_(VALUES))
+    )
+    return list(rows_in(connection, statement, values))
+
+
+def _called(
+    connection: Connection, collection: str, names: Iterable[str], sources: Sequence[str]
+) -> Nodes:
+    """The entities that one of ``names`` may be called by, and those with the ids ``sources``."""
+    keys = [key for name in dict.fromkeys(names) for key in target_keys(name, "")]
+    found = called(connection, [collection], (LOOSE, ADDRESS), keys)
+    ids = [one.value for those in found.values() for one in those]
+    return Nodes(nodes_of(connection, collection, [*sources, *ids]))
+
+
+def _stamps(connection: Connection, names: Sequence[str]) -> Stamps:
+    """Collection with entities to a hash of all that its network is made of; no names: of all.
 
     The hashes are read again only when a collection has changed since this connection looked.
     """
-    now = stamps_of(connection)
+    there = stamps_of(connection)
+    now = {name: there[name] for name in names or there if name in there}
     seen: tuple[Stamps, Stamps] | None = connection.info.get(SEEN)
     if seen and now == seen[0]:
         return seen[1]
     facts: dict[str, list[str]] = {}
-    statement = select(documents.c.collection, documents.c.id, documents.c.facts).join_from(
-        entities, documents, documents.c.id == entities.c.document_id
+    statement = (
+        select(documents.c.collection, documents.c.id, documents.c.facts)
+        .join_from(entities, documents, documents.c.id == entities.c.document_id)
+        .where(documents.c.collection.in_(list(now)))
     )
     for collection, known, hashed in connection.execute(statement):
         facts.setdefault(collection, []).append(f"{known} {hashed}")
@@ -115,8 +190,13 @@ class Graph(CataloguePart):
         Case, Unicode forms, white space and a leading article do not count. Hyphens and plurals
         do not when nothing fits better and they lead to one entity only.
         """
-        networks = self._networks(collections)
-        return [node for network in networks for node in network.nodes.find(name)]
+        with self._database.read() as connection:
+            scope = collections or sorted(stamps_of(connection))
+            return [
+                node
+                for one in scope
+                for node in _called(connection, one, [name], sources=[name]).find(name)
+            ]
 
     def near(self, collections: Sequence[str], name: str, limit: int = 5) -> list[EntityNode]:
         """Entities with a name that looks like ``name``, the most alike first."""
@@ -137,7 +217,29 @@ class Graph(CataloguePart):
 
     def entity(self, collection: str, entity_id: str) -> EntityNode | None:
         """The entity with exactly this id, or None."""
-        return next((one.nodes.by_id.get(entity_id) for one in self._networks([collection])), None)
+        return next(iter(self.nodes([(collection, entity_id)])), None)
+
+    def nodes(self, wanted: Sequence[tuple[str, str]]) -> list[EntityNode]:
+        """The entities with these collections and ids, by collection and id."""
+        by_collection: dict[str, list[str]] = {}
+        for collection, known in wanted:
+            by_collection.setdefault(collection, []).append(known)
+        with self._database.read() as connection:
+            return [
+                node
+                for name, ids in sorted(by_collection.items())
+                for node in nodes_of(connection, name, ids)
+            ]
+
+    def described_by(self, document_ids: Iterable[str]) -> list[EntityNode]:
+        """The entities that these documents describe."""
+        columns = (documents.c.collection, entities.c.entity_id)
+        statement = (
+            select(*columns)
+            .join_from(entities, documents, documents.c.id == entities.c.document_id)
+            .where(entities.c.document_id.in_(VALUES))
+        )
+        return self.nodes([(row[0], row[1]) for row in self._rows_in(statement, document_ids)])
 
     def entities(
         self, collections: Sequence[str], types: Sequence[str] | None = None
@@ -166,10 +268,13 @@ class Graph(CataloguePart):
             direction: of the relation as it is named in ``types``: ``used_by`` outwards is
                 ``uses`` inwards. Relations that read the same from both sides have no direction.
         """
+        with self._database.read() as connection:
+            scope = collections or sorted(stamps_of(connection))
+            networks = [_network_around(connection, one, entity_id) for one in scope]
         return [
             one
-            for network in self._networks(collections)
-            if entity_id in network.nodes.by_id
+            for network in networks
+            if network and entity_id in network.nodes.by_id
             for one in network.neighbours(entity_id, types, direction)
         ]
 
@@ -196,6 +301,20 @@ class Graph(CataloguePart):
             words = dict.fromkeys([*(before.words if before else ()), *kind.words])
             edges = kind.edges + (before.edges if before else 0)
             found[kind.type, kind.inverse] = replace(kind, words=tuple(words), edges=edges)
+        return sorted(found.values(), key=lambda kind: (kind.type, kind.inverse))
+
+    def relation_types(self, collections: Sequence[str]) -> list[RelationKind]:
+        """``relation_kinds`` without counting edges."""
+        found: dict[tuple[str, str], RelationKind] = {}
+        with self._database.read() as connection:
+            for name in collections:
+                names = _relation_names(connection, name)
+                used = sorts(connection, [name], RELATION)
+                for sort in (*names.words, *(names.primary(one)[0] for one in used)):
+                    kind = names.kind(sort)
+                    before = found.get((kind.type, kind.inverse))
+                    words = dict.fromkeys([*(before.words if before else ()), *kind.words])
+                    found[kind.type, kind.inverse] = replace(kind, words=tuple(words))
         return sorted(found.values(), key=lambda kind: (kind.type, kind.inverse))
 
     def paths(
@@ -256,4 +375,4 @@ class Graph(CataloguePart):
     def _networks(self, collections: Sequence[str]) -> list[Network]:
         """The networks of the collections as they are now, all from one snapshot."""
         with self._database.read() as connection:
-            return self._held.of(connection, _stamps(connection), collections)
+            return self._held.of(connection, _stamps(connection, collections), collections)

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from urllib.parse import urljoin
 
-from sqlalchemy import Connection, select
+from sqlalchemy import ColumnElement, Connection, select, true
 
+from wellread.store.schema.database import aside, chunks
 from wellread.store.schema.tables import documents, entities
 from wellread.text.names import (
     address_key,
@@ -42,15 +43,32 @@ class EntityNode:
     addresses: tuple[str, ...] = ()
 
 
-def load_nodes(connection: Connection, collection: str) -> list[EntityNode]:
-    """The entities of the collection, by id; of several documents with one id all names count."""
+def nodes_of(connection: Connection, collection: str, ids: Iterable[str]) -> list[EntityNode]:
+    """The entities of the collection with these ids, by id; unknown ones are left out."""
+    nodes: list[EntityNode] = []
+    for some in chunks(dict.fromkeys(ids)):
+        wanted = select(entities.c.document_id).where(entities.c.entity_id.in_(some))
+        found = connection.execute(wanted).scalars().all()
+        nodes += load_nodes(connection, collection, documents.c.id.in_(found)) if found else ()
+    return sorted(nodes, key=lambda node: node.id)
+
+
+def load_nodes(
+    connection: Connection, collection: str, where: ColumnElement[bool] | None = None
+) -> list[EntityNode]:
+    """The entities of the collection, by id; of several documents with one id all names count.
+
+    Args:
+        where: which documents count.
+    """
+    inside = documents.c.collection if where is None else aside(documents.c.collection)
     statement = (
         select(
             *(entities.c[name] for name in ("entity_id", "entity_type", "aliases")),
             *(documents.c[name] for name in ("id", "title", "url", "uri")),
         )
         .join_from(entities, documents, documents.c.id == entities.c.document_id)
-        .where(documents.c.collection == collection)
+        .where(inside == collection, true() if where is None else where)
         .order_by(entities.c.entity_id, documents.c.uri)
     )
     nodes: dict[str, EntityNode] = {}
@@ -119,6 +137,11 @@ class Nodes:
     def names(self) -> dict[str, str]:
         """Every id, title and alias as written, to the id."""
         return dict(reversed(list(self._spelled())))
+
+    @cached_property
+    def addresses(self) -> list[str]:
+        """The keys of all addresses."""
+        return list(self._by_address)
 
     @cached_property
     def _by_name(self) -> Named:

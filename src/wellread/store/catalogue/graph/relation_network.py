@@ -113,6 +113,15 @@ class RelationNames:
         """What the type is called from the other side; ``← type`` when nothing was declared."""
         return self._inverse.get(primary, f"← {primary}")
 
+    def kind(self, primary: str, edges: int = 0) -> RelationKind:
+        """The type with what is declared of it."""
+        return RelationKind(
+            type=primary,
+            inverse=self.inverse(primary),
+            words=self.words.get(primary, ()),
+            edges=edges,
+        )
+
     def symmetric(self, primary: str) -> bool:
         """Whether the type reads the same from both sides."""
         return self._inverse.get(primary) == primary
@@ -167,15 +176,7 @@ class Network:
         """The declared relation types and those in use."""
         counts = Counter(dict.fromkeys(self.names.words, 0))
         counts.update(name for name, _, _ in self._edges)
-        return [
-            RelationKind(
-                type=name,
-                inverse=self.names.inverse(name),
-                words=self.names.words.get(name, ()),
-                edges=count,
-            )
-            for name, count in counts.items()
-        ]
+        return [self.names.kind(name, count) for name, count in counts.items()]
 
     def paths(self, start: str, end: str, hops: int, limit: int) -> list[Path]:
         """Ways between two entities along known ones, in either direction, shortest first."""
