@@ -87,7 +87,7 @@ class ReadableCatalogue(Catalogue):
         self.notices = _OwnNotices(self._database)
         everybody = RestrictedDatabase(readers, Reads(own.collections, None))
         records = (FeedbackRecords(self._database), FeedbackRecords(readers.whole))
-        self.feedback = _SharedFeedback(everybody, *records, own.owner)
+        self.feedback = _SharedFeedback(everybody, *records, own.owner or "")
         self.expiry = Expiry(everybody)
         self._counted: WordCounts | None = None
 
