@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from wellread.ask.understand.planted_orders import planted_in
 from wellread.research.model.call_lines import ROUTES
 from wellread.research.model.tool_arguments import TAKEN
-from wellread.text.english_orders import CALL_SYNTAX, ORDERS_TO_LOOK
+from wellread.text.english_followups import CALL_SYNTAX, ORDERS_TO_LOOK
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
 from wellread.text.words import visible
