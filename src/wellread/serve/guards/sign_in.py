@@ -90,7 +90,7 @@ class Door:
         """
         try:
             async with self.hashing.turn():
-                return await to_thread.run_sync(work)
+                return await to_thread.run_sync(work, limiter=self.looking)
         except FullError as error:
             raise ProblemError(error.problem) from error
 
@@ -104,16 +104,17 @@ class Door:
             ProblemError: there were too many wrong ones, or too many wait already.
         """
         tried = plain_name(name, strict=False)
-        pause = await to_thread.run_sync(self.rates.take_try, tried, address)
+        in_thread = partial(to_thread.run_sync, limiter=self.looking)
+        pause = await in_thread(self.rates.take_try, tried, address)
         if pause is not None:
             raise ProblemError(too_often(pause))
         try:
             user = await self.hashed(partial(self.accounts.users.opened_by, name, password))
         except ProblemError:
-            await to_thread.run_sync(self.rates.give_back, tried, address)
+            await in_thread(self.rates.give_back, tried, address)
             raise
         if user is not None:
-            await to_thread.run_sync(self.rates.give_back, tried, address)
+            await in_thread(self.rates.give_back, tried, address)
         return user
 
     def known(self, bearer: str | None, cookie: str) -> Rights | None:
