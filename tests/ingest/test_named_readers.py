@@ -286,7 +286,7 @@ def test_what_was_drawn_from_it_is_there_for_whom_it_names(kb: KnowledgeBase, fo
     for view, there in ((ana, True), (ben, False)):
         assert (view.catalogue.answer(given.id) is not None) is there
         assert (view.catalogue.research.get(run_id, "somebody") is not None) is there
-        assert view.catalogue.feedback.harmful_sentences() == {}
+        assert view.catalogue.feedback.harmful_by() == {}
         assert (view.catalogue.jobs.newest() != []) is there
 
 

@@ -16,6 +16,7 @@ from functools import cache, lru_cache
 from importlib.metadata import version
 
 from wellread.answers import Answer, Question
+from wellread.ask.retrieve.learned.flagged_sentences import reach_of_flags
 from wellread.ask.understand.followups.conversation import Opened
 from wellread.codec import to_plain
 from wellread.config import Settings
@@ -104,6 +105,7 @@ def _key(kb: KnowledgeBase, turn: Opened) -> str:
         *sorted(kb.asker.names),
         kb.catalogue.answer_cache.stamp([one.collection for one in words]),
         kb.catalogue.feedback.stamp(),
+        reach_of_flags(kb),
     )
 
 
