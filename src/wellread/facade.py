@@ -211,11 +211,17 @@ class Wellread:
             RequestError, UnknownCollectionError: as ``ask``.
             FingerprintError, StoreError, ModelError: as ``ask``.
         """
-        given = {
-            name: value for name, value in how.items() if name not in ("collection", "filters")
-        }
-        asked = Question(text=question, filters=_within(how))
-        return answer(self.kb, replace(asked, **given))
+        asked = Question(
+            text=question,
+            filters=_within(how),
+            mode=how.get("mode", "auto"),
+            session_id=how.get("session_id", ""),
+            strict=how.get("strict"),
+            max_clusters=how.get("max_clusters"),
+            owner=how.get("owner", ""),
+            fresh=how.get("fresh", False),
+        )
+        return answer(self.kb, asked)
 
     def research(self, question: str, **how: Unpack[Researching]) -> Report:
         """Look for everything on a question, in rounds, and report it with its sources.

@@ -179,7 +179,7 @@ async def test_a_conversation_goes_on_and_an_unknown_one_is_begun_anew(
 async def test_auto_is_deep_where_one_search_cannot_answer_and_quick_is_the_default(
     client: httpx.AsyncClient, question: str, mode: str | None, ran: str
 ) -> None:
-    how = {"mode": mode} if mode else {}
+    how: dict[str, Any] = {"mode": mode} if mode else {}
     body = await asked(client, question=question, **how)
     assert body["mode"] == ran
     assert ("iterations" in body) == (ran == "deep")

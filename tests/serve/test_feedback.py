@@ -45,7 +45,7 @@ def place(asked: Answer) -> str:
 
 def marks(kb: KnowledgeBase, kind: Any) -> set[str]:
     if kind == "harmful":
-        return set(kb.catalogue.feedback.harmful_sentences())
+        return {one for theirs in kb.catalogue.feedback.harmful_by().values() for one in theirs}
     marked = kb.catalogue.feedback.marked_by()
     return {known for known, (down, up) in marked.items() if (down if kind == "down" else up)}
 

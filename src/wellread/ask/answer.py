@@ -242,7 +242,7 @@ def _deliver(
     written, checked = verified.written, verified.checked
     asked = Deliverable.by(kb.settings.citations, question.strict, voices=bool(analysis.voices))
     held = [item for item in checked if asked.holds(item)]
-    fit = unflagged(kb, held, verified.own)
+    fit = unflagged(kb, held, evidence, verified.own)
     text, kept = pruned(written.text if written else "", checked, fit)
     notes = flagged_note(len(held) - len(fit))
     if verified.sure.band == "none" or written is None or not kept:

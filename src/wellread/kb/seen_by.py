@@ -80,6 +80,15 @@ def now(kb: KnowledgeBase, owner: str) -> KnowledgeBase:
     return seen_by(whole, _views_of(whole).still(Asker(owner=owner, reads=frozenset())))
 
 
+def edited_by(kb: KnowledgeBase, owner: str) -> frozenset[str] | Everything:
+    """The collections that ``owner`` may edit now; all, where there are no users."""
+    accounts = whole_of(kb).catalogue.accounts
+    if not owner or not accounts.users.any():
+        return EVERYTHING
+    user = accounts.users.get(owner)
+    return accounts.rights.of(user).edits if user and not user.disabled else frozenset()
+
+
 def check_rights(kb: KnowledgeBase) -> None:
     """Refuse to go on where the asker may not read any more all that ``kb`` shows.
 

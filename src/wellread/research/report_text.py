@@ -49,7 +49,7 @@ class ReportPage:
 
     def add(self, draft: SectionDraft) -> None:
         """Put in a draft, without what an expert flagged as harmful."""
-        fit = unflagged(self.kb, draft.checked)
+        fit = unflagged(self.kb, draft.checked, self.evidence)
         lost = len(draft.checked) - len(fit)
         text, kept = pruned(draft.text, draft.checked, fit)
         used = {item.verdict.key for item in kept}

@@ -34,6 +34,7 @@ from wellread.serve.web.page_images import PageImages
 from wellread.serve.web.pages import document_pages
 from wellread.store.catalogue.accounts import Accounts
 from wellread.store.catalogue.accounts.audit_records import Deed
+from wellread.store.schema.account_values import User
 from wellread.store.schema.tables import metadata
 from wellread.types import Filters
 
@@ -107,7 +108,7 @@ async def test_no_way_makes_the_server_read_its_own_files_for_an_editor(
         "/library/sample": [("/library/sample", {})],
     }
     own = {"/library/upload", "/library/text"}  # read nothing but what they were given
-    begins = {route.path for route in begin_runs(server) if "POST" in route.methods}
+    begins = {route.path for route in begin_runs(server) if "POST" in (route.methods or ())}
     assert begins - own - {"/gaps/ask"} == set(ways)
     async with visitor("ed") as client:
         for requests in ways.values():
@@ -167,6 +168,49 @@ async def test_what_others_asked_is_given_where_the_collection_is_named(
     accounts.grants.give("town", "reader", user_id=rea.id)
     theirs = seen_by(kb, accounts.rights.asker_of(rea))
     assert "register" in verified_similar(theirs, ASKED, ("town",))
+
+
+@pytest.mark.parametrize(
+    ("collection", "asked", "edits", "silenced"),
+    [
+        ("town", ASKED, "town", True),
+        ("town", ASKED, "*", True),
+        ("town", ASKED, "", False),
+        ("nature", "What do seagrass meadows store in the sediment?", "town", False),
+    ],
+)
+async def test_a_flag_holds_where_its_giver_may_edit(
+    kb: KnowledgeBase,
+    accounts: Accounts,
+    collection: str,
+    asked: str,
+    edits: str,
+    silenced: bool,
+) -> None:
+    """And while they may: what they flagged before they lost the right is said again."""
+    root, ed, rea = (accounts.users.named(name) for name in ("root", "ed", "rea"))
+    for name in ("town", "nature"):
+        accounts.grants.give(name, "reader", user_id=ed.id)
+        accounts.grants.give(name, "reader", user_id=rea.id)
+    if edits:
+        accounts.grants.give(edits, "editor", user_id=ed.id)
+
+    async def said(user: User) -> str:
+        view = seen_by(kb, accounts.rights.asker_of(user))
+        return (await final(answer(view, Question(text=asked, owner=user.id)))).text
+
+    view = seen_by(kb, accounts.rights.asker_of(ed))
+    within = Filters(collections=(collection,))
+    given = await final(answer(view, Question(text=asked, owner=ed.id, filters=within)))
+    flagged = given.sentences[0].text
+    assert flagged in await said(root)  # and is kept, to be given again
+    flag = {"sentences": [{"sentence": 0, "harmful": True}]}
+    give_feedback(view, given.id, flag, author=ed.id)
+    for user in (ed, rea, root):
+        assert (flagged not in await said(user)) == silenced, user.name
+    accounts.users.set_role(ed.id, "reader")
+    assert flagged in await said(root)
+    assert flagged in await said(rea)
 
 
 # --- audit ---

@@ -16,6 +16,7 @@ from functools import cache, lru_cache
 from importlib.metadata import version
 
 from wellread.answers import Answer, Question
+from wellread.ask.retrieve.learned.flagged_sentences import reach_of_flags
 from wellread.ask.understand.followups.conversation import Opened
 from wellread.codec import to_plain
 from wellread.config import Settings
@@ -103,6 +104,7 @@ def _key(kb: KnowledgeBase, turn: Opened) -> str:
         *(f"{name} {stamp}" for name, stamp in stamps.items()),
         kb.catalogue.answer_cache.stamp(list(stamps)),
         kb.catalogue.feedback.stamp(),
+        reach_of_flags(kb),
     )
 
 

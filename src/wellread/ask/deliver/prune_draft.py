@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from wellread.answers import Checked
+from wellread.answers import Checked, Evidence
 from wellread.ask.retrieve.learned.flagged_sentences import flagged_sentences
 from wellread.ask_settings import CitationSettings
 from wellread.kb import KnowledgeBase
@@ -40,18 +40,33 @@ class Deliverable:
 
 
 def unflagged(
-    kb: KnowledgeBase, items: Sequence[Checked], own: Collection[str] = ()
+    kb: KnowledgeBase,
+    items: Sequence[Checked],
+    evidence: Sequence[Evidence],
+    own: Collection[str] = (),
 ) -> list[Checked]:
     """Those that say nothing that an expert flagged as harmful, alone or with their neighbours.
 
     Args:
+        evidence: what they cite; one that cites nothing rests on all of it.
         own: sentences by which an expert puts right what they flagged themselves.
 
     Raises:
         StoreError: the catalogue cannot be read.
     """
-    harmful = flagged_sentences(kb).places([item.claim.text for item in items])
-    return [item for at, item in enumerate(items) if at not in harmful or item.claim.text in own]
+    place = {piece.key: piece.hit.document.collection for piece in evidence}
+    texts = [item.claim.text for item in items]
+    within = [
+        frozenset(place[key] for key in (*item.claim.keys, item.verdict.key) if key in place)
+        or frozenset(place.values())
+        for item in items
+    ]
+    harmful = {names: flagged_sentences(kb, names).places(texts) for names in dict.fromkeys(within)}
+    return [
+        item
+        for at, item in enumerate(items)
+        if at not in harmful[within[at]] or item.claim.text in own
+    ]
 
 
 def pruned(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from wellread.answers import (
     EXTRACTIVE,
@@ -25,7 +26,7 @@ from wellread.answers import (
 from wellread.ask.deliver.cite import CitedText, cite
 from wellread.ask.deliver.false_presuppositions import premises
 from wellread.ask.deliver.told_days import told_day
-from wellread.ask.retrieve.learned.flagged_sentences import flagged_sentences
+from wellread.ask.retrieve.learned.flagged_sentences import flagged_of_documents
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.question_parts import parts_of
 from wellread.ask.write.drafting import Written
@@ -115,20 +116,25 @@ def beside_unflagged(kb: KnowledgeBase, reply: Reply) -> Reply:
     Raises:
         StoreError: the catalogue cannot be read.
     """
-    flagged = flagged_sentences(kb)
-    if not flagged:
-        return reply
-    table = reply.table
+    table, cited = reply.table, {one.id: one.document_id for one in reply.citations}
+    documents = table.documents if table else ()
+    rows = table.rows if table else ()
+    every = {*cited.values(), *chain(*documents)}
+    beside = (documents[place] if place < len(documents) else () for place in range(len(rows)))
+    flagged, *of_rows = flagged_of_documents(kb, [every, *beside])
     if table is not None:
-        fine = [place for place, row in enumerate(table.rows) if not any(map(flagged.holds, row))]
-        documents = table.documents
+        fine = [at for at, row in enumerate(rows) if not any(map(of_rows[at].holds, row))]
         table = replace(
             table,
             rows=tuple(table.rows[place] for place in fine),
             documents=tuple(documents[place] for place in fine if place < len(documents)),
         )
+    views = [view for one in reply.conflicts for view in one.views]
+    sides = [[cited[known] for known in view.citations if known in cited] for view in views]
+    of_views = flagged_of_documents(kb, [side or every for side in sides])
+    held = {id(view): one.holds(view.text) for view, one in zip(views, of_views, strict=True)}
     conflicts = [
-        replace(one, views=tuple(view for view in one.views if not flagged.holds(view.text)))
+        replace(one, views=tuple(view for view in one.views if not held[id(view)]))
         for one in reply.conflicts
         if not flagged.holds(one.about)
     ]

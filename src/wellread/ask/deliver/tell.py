@@ -10,7 +10,7 @@ from wellread.answers import CATALOGUE, Table, Verdict, VerdictName
 from wellread.ask.aggregate.queries.result import AggregateKind, AggregateResult, Place, Row
 from wellread.ask.deliver.cite import CitedText, Source
 from wellread.ask.deliver.reply import Reply, flagged_note
-from wellread.ask.retrieve.learned.flagged_sentences import flagged_sentences
+from wellread.ask.retrieve.learned.flagged_sentences import flagged_of_documents
 from wellread.ask.verify.check_steps import is_quotation
 from wellread.errors import StoreError
 from wellread.kb import KnowledgeBase
@@ -35,10 +35,11 @@ def tell(kb: KnowledgeBase, result: AggregateResult) -> Reply:
     whose quotations do not say it is not called supported by them; a
     sentence that they hold word for word is quoted.
     """
-    flagged = flagged_sentences(kb)
-    lines = [_line(row, result.columns) for row in result.rows[:SHOWN_ROWS]]
-    harmful = flagged.places(lines)
-    shown = [row for at, row in enumerate(result.rows[:SHOWN_ROWS]) if at not in harmful]
+    rows = result.rows[:SHOWN_ROWS]
+    lines = [_line(row, result.columns) for row in rows]
+    every = {known for row in result.rows for known in row.document_ids}
+    of_all, *flagged = flagged_of_documents(kb, [every, *(row.document_ids for row in rows)])
+    shown = [row for at, row in enumerate(rows) if at not in flagged[at].places(lines)]
     sources = _sources(kb, shown, result)
     verdict = Verdict(name=VerdictName.SUPPORTED, method=CATALOGUE, score=1.0, reason=result.method)
     quoted = replace(verdict, name=VerdictName.QUOTED)
@@ -46,7 +47,7 @@ def tell(kb: KnowledgeBase, result: AggregateResult) -> Reply:
         verdict, name=VerdictName.NOT_CHECKED, reason=f"{FROM_METADATA}: {result.method}"
     )
     page = CitedText(kb)
-    summed_up = result.sentence and not flagged.holds(result.sentence)
+    summed_up = result.sentence and not of_all.holds(result.sentence)
     if summed_up:
         page.say(result.sentence, verdict, ())
     between = " " if result.kind == "text" else "\n- "
@@ -68,7 +69,7 @@ def tell(kb: KnowledgeBase, result: AggregateResult) -> Reply:
         citations=tuple(page.citations),
         data_gaps=(result.gap or result.sentence,) if result.absent else (),
         table=_table(result) if result.kind != "text" else None,
-        notes=flagged_note(len(harmful) + (bool(result.sentence) and not summed_up)),
+        notes=flagged_note(len(rows) - len(shown) + (bool(result.sentence) and not summed_up)),
     )
 
 

@@ -9,9 +9,10 @@ asked here and judged since (``learned``).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from typing import Literal
 
 from wellread.ask.retrieve.learned.flagged_sentences import (
@@ -282,17 +283,20 @@ def verified_similar(kb: KnowledgeBase, question: str, collections: tuple[str, .
     if not kb.settings.features.similar_questions:
         return ""
     found = similar_questions(kb, question, like(kb, collections))
-    return formatted(found, flagged_sentences(kb))
+    return formatted(found, partial(flagged_sentences, kb))
 
 
-def formatted(found: Iterable[SimilarQuestion], flagged: FlaggedSentences = NOTHING_FLAGGED) -> str:
+def formatted(
+    found: Iterable[SimilarQuestion],
+    flagged: Callable[[Iterable[str]], FlaggedSentences] = lambda _: NOTHING_FLAGGED,
+) -> str:
     """The past questions as a prompt shows them; expired ones are left out. No hits: empty.
 
     Args:
-        flagged: sentences that are not shown, though the judgement of them is.
+        flagged: sentences of those collections that are not shown, though the judgement of them is.
     """
     return "\n\n".join(
-        "\n".join(question_lines(one.past, one.correction, flagged))
+        "\n".join(question_lines(one.past, one.correction, flagged(one.collections)))
         for one in found
         if not one.expired
     )

@@ -237,7 +237,7 @@ def _own_words(kb: KnowledgeBase, rated: RatedAnswer, texts: Sequence[str]) -> f
     What puts a sentence right often says it again, with more. So those that the same expert flagged
     count only where they are the same; what others flagged counts inside too.
     """
-    flagged = flagged_sentences(kb)
+    flagged = flagged_sentences(kb, rated.collections)
     others = flagged.without({one.content for one in rated.given.sentences if one.harmful})
     return frozenset(
         text

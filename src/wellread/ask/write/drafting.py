@@ -140,7 +140,7 @@ async def write(
                 continue
             name = model.identity
             about = await to_thread.run_sync(source_facts, kb, evidence)
-            flagged = await to_thread.run_sync(flagged_sentences, kb)
+            flagged = await to_thread.run_sync(_flagged_in, kb, evidence)
             asked = _Asked(analysis, evidence, how.similar_questions, about, flagged)
             async for event in _by_model(model, asked, drafting):
                 yield event
@@ -172,7 +172,17 @@ class _Asked:
     evidence: Sequence[Evidence]
     similar: str
     about: SourceFacts
-    flagged: FlaggedSentences
+    flagged: Sequence[FlaggedSentences]
+
+    def withholds(self, text: str) -> bool:
+        """Whether it is kept back while it is written; what is delivered is looked at again."""
+        return any(one.holds(text) for one in self.flagged)
+
+
+def _flagged_in(kb: KnowledgeBase, evidence: Sequence[Evidence]) -> list[FlaggedSentences]:
+    """What was flagged of each collection that the evidence is from."""
+    names = sorted({piece.hit.document.collection for piece in evidence})
+    return [flagged_sentences(kb, within) for within in ([name] for name in names)]
 
 
 async def _by_model(
@@ -182,7 +192,7 @@ async def _by_model(
     prompt = build_prompt(analysis, evidence, similar_questions=similar, about=about)
     guard = guard_of(analysis, evidence, similar_questions=similar, about=about)
     # The draft itself keeps what is flagged, so that what is left out can be counted and told.
-    visible = VisibleStream(guard.also(asked.flagged.holds))
+    visible = VisibleStream(guard.also(asked.withholds))
     reply: list[str] = []
     usage = ModelUsage(model=model.identity)
     async with aclosing(model.stream(prompt)) as pieces:

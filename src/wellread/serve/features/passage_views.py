@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Literal
 
 from pydantic import Field
@@ -292,13 +293,14 @@ def similar_body(
     """
     if not question.strip():
         raise RequestError("the question is empty", hint="give the question to compare with")
-    near, flagged = similar_questions(kb, question, wanted), flagged_sentences(kb)
+    near = similar_questions(kb, question, wanted)
+    flagged = partial(flagged_sentences, kb)
     found = [
         one if all(map(may_edit, one.collections or ("",))) else _unexplained(one) for one in near
     ]
     return SimilarBody.of(
         question=question,
-        results=[_similar_question(one, flagged) for one in found],
+        results=[_similar_question(one, flagged(one.collections)) for one in found],
         prompt=formatted(found, flagged),
     )
 

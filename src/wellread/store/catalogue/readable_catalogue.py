@@ -120,7 +120,7 @@ class ReadableCatalogue(Catalogue):
 class _SharedFeedback(FeedbackRecords):
     """What is learned from everybody; what is listed is what the asker gave.
 
-    What an expert flagged as harmful is given to nobody, whoever may read what was rated: of such
+    What an expert flagged as harmful holds for everybody, whoever may read what was rated: of such
     sentences the hashes count, and their words are not told.
     """
 
@@ -134,9 +134,13 @@ class _SharedFeedback(FeedbackRecords):
         super().__init__(everybody)
         self._own, self._whole, self._owner = own, whole, owner
 
-    def harmful_sentences(self) -> dict[str, str]:
-        """As ``FeedbackRecords.harmful_sentences``."""
-        return dict.fromkeys(self._whole.harmful_hashes(), "") | super().harmful_sentences()
+    def harmful_by(self) -> dict[str, dict[str, str]]:
+        """As ``FeedbackRecords.harmful_by``."""
+        known = super().harmful_by()
+        return {
+            author: dict.fromkeys(hashes, "") | known.get(author, {})
+            for author, hashes in self._whole.harmful_hashes().items()
+        }
 
     def every(self, *, limit: int | None = None, offset: int = 0) -> list[Feedback]:
         """As ``FeedbackRecords.every``."""

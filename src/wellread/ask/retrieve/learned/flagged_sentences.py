@@ -1,21 +1,21 @@
-"""Sentences that an expert flagged as harmful: they are never given again, by nobody.
+"""Sentences that an expert flagged as harmful: they are not given again, by nobody.
 
-A delivered sentence is one of them when its words are the same (case and punctuation do not
-count), when it contains all of it, or when it says it with words put in between. Words in between
-that deny ("is not safe" for "is safe") make it another sentence: most often the right one. Short
-sentences ("Yes, it is.") only count as a whole, since others hold their words by chance.
+A flag holds for what rests on collections that its giver may edit now: nobody silences the material
+of others. A delivered sentence is one of them when its words are the same (case and punctuation do
+not count), or when it contains all of it, word for word. Short sentences ("Yes, it is.") only count
+as a whole, since others hold their words by chance.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from wellread.ask.retrieve.learned.held import Held
-from wellread.identity import sentence_hash, sentence_words
+from wellread.identity import Everything, sentence_hash, sentence_words
 from wellread.kb import KnowledgeBase
-from wellread.text.parsed import parse
+from wellread.kb.seen_by import edited_by
 
 SHORTEST = 4  # words of a sentence that is also found inside another
 Words = tuple[str, ...]
@@ -47,7 +47,6 @@ class FlaggedSentences:
             return frozenset()
         found = {at for at, text in enumerate(texts) if sentence_hash(text) in self.hashes}
         each = [sentence_words(text) for text in texts]
-        found |= {at for at, words in enumerate(each) if self._says(texts[at], words)}
         said = tuple(word for words in each for word in words)
         owners = [at for at, words in enumerate(each) for _ in words]
         for flagged in self._candidates(said):
@@ -72,21 +71,6 @@ class FlaggedSentences:
         near = [one for word in said & self.inside.keys() for one in self.inside[word]]
         return [one for one in near if said.issuperset(one)]
 
-    def _says(self, text: str, words: Words) -> bool:
-        denials: int | None = None
-        for flagged in self._candidates(words):
-            if not _in_order(flagged, words):
-                continue
-            denials = parse(text).negations if denials is None else denials
-            if denials == parse(" ".join(flagged)).negations:
-                return True
-        return False
-
-
-def _in_order(flagged: Words, words: Words) -> bool:
-    rest = iter(words)
-    return all(word in rest for word in flagged)
-
 
 def _runs(flagged: Words, said: Words) -> list[int]:
     """Where ``flagged`` stands word for word."""
@@ -107,7 +91,68 @@ def flagged_from(sentences: Mapping[str, str]) -> FlaggedSentences:
 
 
 NOTHING_FLAGGED = FlaggedSentences()
-_flagged = Held(lambda kb: flagged_from(kb.catalogue.feedback.harmful_sentences()))
 
-flagged_sentences: Callable[[KnowledgeBase], FlaggedSentences] = _flagged.of
-"""What experts flagged in a knowledge base; StoreError when the catalogue cannot be read."""
+
+@dataclass(frozen=True, slots=True)
+class _Flags:
+    """Who flagged what; ``joined``: what some of them flagged together, once it was asked for."""
+
+    by: Mapping[str, Mapping[str, str]]
+    joined: dict[frozenset[str], FlaggedSentences] = field(default_factory=dict)
+
+    def of(self, givers: frozenset[str]) -> FlaggedSentences:
+        made = self.joined.get(givers)
+        if made is None:
+            sentences: dict[str, str] = {}
+            for giver in sorted(givers):
+                for key, words in self.by[giver].items():
+                    sentences[key] = sentences.get(key) or words
+            made = self.joined[givers] = flagged_from(sentences)
+        return made
+
+
+_held = Held(lambda kb: _Flags(kb.catalogue.feedback.harmful_by()))
+
+
+def flagged_sentences(kb: KnowledgeBase, collections: Iterable[str]) -> FlaggedSentences:
+    """What must not be said of these collections: what was flagged by who may edit all of them.
+
+    Of what rests on no collection that is known, only who may edit everything can say it.
+
+    Raises:
+        StoreError: the catalogue cannot be read.
+    """
+    flags, names = _held.of(kb), frozenset(collections)
+    givers = (giver for giver in flags.by if _covers(edited_by(kb, giver), names))
+    return flags.of(frozenset(givers)) if flags.by else NOTHING_FLAGGED
+
+
+def flagged_of_documents(
+    kb: KnowledgeBase, documents: Sequence[Collection[str]]
+) -> list[FlaggedSentences]:
+    """What must not be said in texts that rest on these documents, for each text.
+
+    Raises:
+        StoreError: the catalogue cannot be read.
+    """
+    if not _held.of(kb).by:
+        return [NOTHING_FLAGGED] * len(documents)
+    facts = kb.catalogue.facts({known for some in documents for known in some})
+    within = [
+        frozenset(facts[known].collection for known in some if known in facts) for some in documents
+    ]
+    found = {names: flagged_sentences(kb, names) for names in set(within)}
+    return [found[names] for names in within]
+
+
+def reach_of_flags(kb: KnowledgeBase) -> str:
+    """Another one when those who flagged something may edit other collections; mostly empty."""
+    reaches = ((giver, edited_by(kb, giver)) for giver in sorted(_held.of(kb).by))
+    return "; ".join(
+        f"{giver}: {'*' if isinstance(reach, Everything) else sorted(reach)}"
+        for giver, reach in reaches
+    )
+
+
+def _covers(edits: frozenset[str] | Everything, names: frozenset[str]) -> bool:
+    return isinstance(edits, Everything) or (bool(names) and names <= edits)

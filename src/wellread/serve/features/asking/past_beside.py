@@ -71,13 +71,13 @@ def past_beside(kb: KnowledgeBase, answer: Answer) -> tuple[PastQuestionBody, ..
     except UnknownCollectionError:  # it was removed since the answer was given, with all in it
         return ()
     bodies: list[PastQuestionBody] = []
-    room, flagged = wanted.most, flagged_sentences(kb)
+    room = wanted.most
     for one in found:
         if one.rated is not None and one.rated.given.answer_id == answer.id:
             continue
         if not room:
             break
-        bodies.append(_body(question, one, flagged))
+        bodies.append(_body(question, one, flagged_sentences(kb, one.collections)))
         room -= not one.expired
     return tuple(bodies)
 

@@ -140,28 +140,36 @@ class FeedbackRecords(CataloguePart):
             found[row.key] = (row.people, up) if row.kind == "down" else (down, row.people)
         return found
 
-    def harmful_hashes(self) -> set[str]:
-        """The hash of each sentence that is flagged harmful."""
-        flagged = feedback_marks.c.kind == "harmful"
-        return set(self._values(select(feedback_marks.c.key).where(flagged).distinct()))
+    def harmful_hashes(self) -> dict[str, set[str]]:
+        """Author to the hash of each sentence that they flagged harmful."""
+        statement = (
+            select(feedback.c.author, feedback_marks.c.key)
+            .join_from(feedback_marks, feedback)
+            .where(feedback_marks.c.kind == "harmful")
+        )
+        found: dict[str, set[str]] = {}
+        for row in self._rows(statement):
+            found.setdefault(row.author, set()).add(row.key)
+        return found
 
-    def harmful_sentences(self) -> dict[str, str]:
-        """The hash of each sentence that is flagged harmful, and the sentence.
+    def harmful_by(self) -> dict[str, dict[str, str]]:
+        """Author to the hash of each sentence that they flagged harmful, and the sentence.
 
         The words are empty where the answer has them no more, since their source was removed.
         """
         said = answers.c.body["sentences"]
         statement = (
-            select(feedback_marks.c.key, said.label("said"))
+            select(feedback.c.author, feedback_marks.c.key, said.label("said"))
             .join_from(feedback_marks, feedback)
             .join(answers, answers.c.id == feedback.c.answer_id)
             .where(feedback_marks.c.kind == "harmful")
         )
-        found: dict[str, str] = {}
+        found: dict[str, dict[str, str]] = {}
         for row in self._rows(statement):
+            theirs = found.setdefault(row.author, {})
             texts = (sentence["text"] for sentence in row.said or ())
             known = next((text for text in texts if sentence_hash(text) == row.key), "")
-            found[row.key] = found.get(row.key) or known
+            theirs[row.key] = theirs.get(row.key) or known
         return found
 
     def questions(self) -> list[RatedQuestion]:
