@@ -63,6 +63,9 @@ def test_a_word_that_stands_nowhere_becomes_the_nearest_that_does(
         "",
         "(((",
         "x" * 4_000,  # too long to be compared
+        "Lighthose kitiwakes?",  # most of it stands nowhere: another language
+        "Warum keept ein Licht den Harbous?",
+        "Who keeps the kitiwakee?",  # two of nine letters
     ],
 )
 def test_other_questions_stay_as_they_are(kb: KnowledgeBase, asked: str) -> None:

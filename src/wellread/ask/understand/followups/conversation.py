@@ -6,7 +6,9 @@ that an asker sets (collections, kinds, dates) are those of the request: they ar
 from an earlier turn. Limits that stand in an earlier question's words are (``followups``).
 
 Only a word without a single passage is taken for misspelt, and only a word that the material has
-takes its place; the answer says so. Two letters that changed places count as one difference.
+takes its place, where one letter in five differs at most; the answer says so. Two letters that
+changed places count as one difference. Where most words of a question stand nowhere, it is in
+another language than the material, and nothing in it is misspelt.
 """
 
 from __future__ import annotations
@@ -252,7 +254,7 @@ def _whole(text: str) -> str:
 
 
 SHORTEST, LONGEST = 5, 40  # letters of a word that can be told misspelt
-LONG = 8  # letters from which two differences are allowed
+LETTERS = 5  # of which one may differ; two differences are the most
 MOST_WORDS = 12  # of a question, that are looked up
 LOOKED_AT = 20  # passages in which the nearest word is looked for
 MOST_KNOWN = 20_000  # words of a knowledge base that are remembered as being there
@@ -272,15 +274,27 @@ def respelt(
     """
     index = kb.live().index
     within = Filters(collections=question.filters.collections)
-    text, notes = question.text, []
+    text = question.text
+    changed: dict[str, str] = {}
     for word in _doubtful(question.text, vocabulary):
         if _is_known(kb, index, word, within):
             continue
         near = _nearest(kb, index, word, within)
         if near:
-            text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", near, text)
-            notes.append(f"“{word}” stands nowhere; “{near}” was searched for")
-    return (replace(question, text=text), tuple(notes)) if notes else (question, ())
+            changed[word] = near
+    if not changed or _mostly_unknown(kb, index, text, within):
+        return question, ()
+    for word, near in changed.items():
+        text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", near, text)
+    notes = (f"“{one}” stands nowhere; “{near}” was searched for" for one, near in changed.items())
+    return replace(question, text=text), tuple(notes)
+
+
+def _mostly_unknown(kb: KnowledgeBase, index: Index, text: str, within: Filters) -> bool:
+    """Whether more than half of the words of a question stand in no passage."""
+    words = list(dict.fromkeys(word.lower() for word in _LETTERS.findall(text)))[:MOST_WORDS]
+    there = [word in STOP_WORDS or _is_known(kb, index, word, within) for word in words]
+    return 2 * sum(there) < len(there)
 
 
 def _doubtful(text: str, vocabulary: Vocabulary) -> list[str]:
@@ -314,7 +328,7 @@ def _is_known(kb: KnowledgeBase, index: Index, word: str, within: Filters) -> bo
 
 def _nearest(kb: KnowledgeBase, index: Index, word: str, within: Filters) -> str:
     """The word of the material that differs least, the most frequent of several; or none."""
-    allowed = 2 if len(word) >= LONG else 1
+    allowed = min(2, len(word) // LETTERS)
     # Letters that changed places are two differences to the index, and one below.
     found = index.search_text(stem(word), within, LOOKED_AT, differences=2)
     passages = kb.catalogue.live_passages([candidate.passage_id for candidate in found])
