@@ -264,7 +264,7 @@ async def test_a_text_is_checked_against_what_is_stored(client: Client) -> None:
         facts = result.structured_content
         cited = facts["citations"][0]
         opened = await call(client, "open_source", source=cited["source"])
-    assert [one["verdict"] for one in facts["sentences"]] == ["quoted", "unsupported"]
+    assert [one["verdict"] for one in facts["sentences"]] == ["supported", "unsupported"]
     assert facts["borneOut"] is False
     assert facts["answer"] == DRAFT
     assert opened["quote"] == cited["quote"]

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from markdown_it.token import Token
 from rich.console import Console
+from rich.markdown import Markdown
 from rich.padding import Padding
 from rich.text import Text
 from rich.theme import Theme
@@ -79,9 +80,6 @@ def print_answer(
 
 def _print_text(console: Console, answer: Answer) -> None:
     """The delivered text, its Markdown drawn, the sign of each sentence after it."""
-    # Rich's Markdown loads a highlighter of code, which `--json` must not wait for.
-    from rich.markdown import Markdown  # noqa: PLC0415
-
     page = Markdown("")
     page.inlines = page.inlines | {CITED, *VerdictName}
     page.parsed = [_signed(token, answer.sentences) for token in tokens_of(answer)]
