@@ -59,11 +59,13 @@ BEFORE = (  # what the schema of 0007 has beside today's
 def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
     """Opens the home, whose catalogue is in a file or on a server."""
     opened: list[KnowledgeBase] = []
-    overrides, drop = {}, lambda: None
+    overrides: dict[str, dict[str, str]] = {}
+    drop: Callable[[], None] | None = None
     if request.param == "postgresql":
         postgres: Databases = request.getfixturevalue("postgres")
         url = postgres.new()
-        overrides, drop = {"catalogue": {"url": url}}, partial(postgres.drop, url)
+        overrides["catalogue"] = {"url": url}
+        drop = partial(postgres.drop, url)
 
     def made() -> KnowledgeBase:
         while opened:
@@ -73,7 +75,8 @@ def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
 
     yield made
     opened.pop().close()
-    drop()
+    if drop:
+        drop()
 
 
 @pytest.fixture

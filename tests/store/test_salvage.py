@@ -167,8 +167,8 @@ def test_what_named_its_readers_is_not_opened_to_all(tmp_path: Path, tells: bool
     with database.write() as connection:
         upgrade(connection, "0007")
     database.close()
-    with closing(sqlite3.connect(old)) as connection, connection:
-        table = connection.execute("PRAGMA table_info(documents)").fetchall()
+    with closing(sqlite3.connect(old)) as raw, raw:
+        table = raw.execute("PRAGMA table_info(documents)").fetchall()
         values = {row[1]: 1 if row[2] == "INTEGER" else "x" for row in table}
         values |= dict.fromkeys(("authors", "taxonomy"), "[]")
         values |= {
@@ -176,9 +176,9 @@ def test_what_named_its_readers_is_not_opened_to_all(tmp_path: Path, tells: bool
         }
         values |= {"collection": "c", "readers": '["ana"]'}
         marks = ", ".join("?" * len(values))
-        connection.execute(f"INSERT INTO documents VALUES ({marks})", list(values.values()))
+        raw.execute(f"INSERT INTO documents VALUES ({marks})", list(values.values()))
         if not tells:
-            connection.execute("DELETE FROM alembic_version")
+            raw.execute("DELETE FROM alembic_version")
     make_like(old, fresh)
     save_rows(old, fresh)
     catalogue = Catalogue.open(fresh)

@@ -52,6 +52,10 @@ _NAMING = (
     ("research_steps", ("run_id", "key"), "result", True),
     ("research_events", ("run_id", "number"), "body", True),
 )
+_WITHOUT_DOCUMENTS = (  # sources that named readers, and of which nothing was read
+    "SELECT t.collection, t.uri, t.readers FROM sources t WHERE t.readers IS NOT NULL"
+    " AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.collection = t.collection AND d.source_uri = t.uri)"
+)
 _OF_DOCUMENT = ("texts", "marks", "passages", "past_questions", "entities", "relations")
 
 
@@ -117,18 +121,12 @@ def _run(bind: sa.Connection, statement: str, rows: list[dict[str, Any]]) -> Non
 def _new_names(bind: sa.Connection) -> dict[Key, str]:
     """A free name for each collection and list of readers in it."""
     wanted = {
-        (row[0], row[1])
-        for table in ("documents", "sources")
-        for row in _rows(
-            bind,
-            f"SELECT DISTINCT t.collection, t.readers FROM {table} t WHERE t.readers IS NOT NULL"  # noqa: S608
-            + (
-                " AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.collection = t.collection"
-                " AND d.source_uri = t.uri)"
-                if table == "sources"
-                else ""
-            ),
+        (row.collection, row.readers)
+        for query in (
+            "SELECT DISTINCT collection, readers FROM documents WHERE readers IS NOT NULL",
+            _WITHOUT_DOCUMENTS,
         )
+        for row in _rows(bind, query)
     }
     taken = {
         row[0]
