@@ -18,8 +18,7 @@ from wellread.types import DocumentFacts, Kind, Locator, Span
 class PlainBody(BaseModel):
     """A body whose fields are snake_case in JSON; they are read from the values behind it."""
 
-    # Built at its first use: a command uses few of the bodies that are loaded with it.
-    model_config = ConfigDict(from_attributes=True, frozen=True, defer_build=True)
+    model_config = ConfigDict(from_attributes=True, frozen=True)
 
     @field_validator("*", mode="after")
     @classmethod
