@@ -5,7 +5,7 @@
     python -m benchmarks.gate --record      # `make gate RECORD=1`: one more row of releases.md
 
 Measured are the shipped sample set, the public sets (where ``../shared/data`` or
-``WELLREAD_EVAL_DATA`` is), planted instructions, and deletes. The limits stand in
+``WELLREAD_EVAL_DATA`` is), planted instructions, deletes, and speed. The limits stand in
 ``release/limits.yaml``, the history in ``releases.md`` and ``results/releases.svg``.
 """
 
@@ -22,8 +22,9 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
+from benchmarks import speed
 from benchmarks.homes import default_embedder
-from benchmarks.paths import SAMPLE
+from benchmarks.paths import SAMPLE, has_eval_data
 from benchmarks.record import provenance
 from benchmarks.release import deletes, drawing, history, injections, question_sets
 from benchmarks.release.verdict import (
@@ -50,6 +51,7 @@ FURTHER = (
     deletes.REMOVED,
     deletes.NOT_PROVED,
     deletes.PROBLEMS,
+    *speed.RATIOS,
 )
 SHOWN = 10  # notes of a part
 
@@ -91,7 +93,7 @@ def exit_status(verdict: Verdict) -> int:
     return 0 if verdict.go else 1
 
 
-PARTS = (*(one.name for one in question_sets.SETS), "injections", "deletes")
+PARTS = (*(one.name for one in question_sets.SETS), "injections", "deletes", "speed")
 
 
 def parts(limits: Limits) -> dict[str, Part]:
@@ -109,6 +111,11 @@ def parts(limits: Limits) -> dict[str, Part]:
             about="instructions planted in sources", there=True, measure=measure_injections
         ),
         "deletes": Part(about="deletes that are proved", there=True, measure=measure_deletes),
+        "speed": Part(
+            about="seconds by base and of a start, as ratios",
+            there=has_eval_data("bitcoin_optech"),
+            measure=speed.measure,
+        ),
     }
 
 

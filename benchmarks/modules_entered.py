@@ -1,78 +1,127 @@
-"""How many modules of Wellread one plain question enters: a measure of how far its way is.
+"""How many modules of Wellread five fixed questions enter: a measure of how far their way is.
 
-    python -m benchmarks.modules_entered
-    python -m benchmarks.modules_entered "Who runs the tool library?" --list
+    python -m benchmarks.modules_entered --list
+    python -m benchmarks.modules_entered --home COPY-OF-THE-DEMO --json
 
-A fresh home with the sample base, the default embedder, no language model. A module counts when a
-function of it is called between the question and its answer, in the main thread or one that is
-started meanwhile; what only importing runs does not count. The question is asked once before, so
-that opening the stores does not either.
+A home with the sample base, the default embedder and reader, no language model. A module counts
+when a function of it is called between the question and its answer, in any thread; what only
+importing runs does not count. A question is asked before, so that opening does not either.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import sys
 import tempfile
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from starlette.testclient import TestClient
+
 from benchmarks.paths import ROOT, SAMPLE
 from benchmarks.record import save
-from wellread.answers import Question
+from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
+from wellread.serve.server.app import create_app
 
-QUESTION = "What broke down first on the morning Oldwick went dark?"
+PLAIN = "What broke down first on the morning Oldwick went dark?"
+COUNTING = "How many news items are there about Oldwick?"
+FOLLOW_UP = "And when did it come back?"
 PACKAGE = ROOT / "src" / "wellread"
 
 
 def main() -> None:
-    """Count, print, write ``results/modules_entered.json``."""
+    """Count and print; without ``--json`` write ``results/modules_entered.json`` as well."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
-    parser.add_argument("question", nargs="?", default=QUESTION)
+    parser.add_argument("--home", type=Path, help="a home with the sample; else one is made")
     parser.add_argument("--list", action="store_true", help="print the modules")
+    parser.add_argument("--json", action="store_true", help="print one JSON value, write nothing")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, open_kb(Path(folder)) as kb:
-        add(kb, [str(SAMPLE)])
-        ask(kb, f"{options.question} ")
-        modules = entered(kb, options.question)
-    lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in modules)
-    rooms: dict[str, int] = {}
-    for path in modules:
-        room = path.relative_to(PACKAGE).parts[0]
-        rooms[room] = rooms.get(room, 0) + 1
+    with tempfile.TemporaryDirectory() as folder, open_kb(options.home or Path(folder)) as kb:
+        if not options.home:
+            add(kb, [str(SAMPLE)])
+        found = entered(kb)
+    figures = {name: sizes(modules) for name, modules in found.items()}
     if options.list:
-        print("\n".join(str(path.relative_to(PACKAGE)) for path in modules))
-    print(f"{len(modules)} modules, {lines:,} lines: {rooms}")
-    print(save("modules_entered", {"modules": len(modules), "lines": lines, "rooms": rooms}))
+        for name, modules in found.items():
+            print(f"{name}:", *(f"  {path.relative_to(PACKAGE)}" for path in modules), sep="\n")
+    print(json.dumps(figures))
+    if not options.json:
+        print(save("modules_entered", {"questions": figures}))
 
 
-def ask(kb: KnowledgeBase, question: str) -> None:
-    """Ask, and throw the answer away."""
-    asyncio.run(final(answer(kb, Question(text=question, fresh=True))))
+def sizes(modules: list[Path]) -> dict[str, int]:
+    """How many, and the lines of all."""
+    lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in modules)
+    return {"modules": len(modules), "lines": lines}
 
 
-def entered(kb: KnowledgeBase, question: str) -> list[Path]:
-    """The modules of which a function is called while ``question`` is answered, sorted."""
+def entered(kb: KnowledgeBase) -> dict[str, list[Path]]:
+    """The modules of which a function is called while each question is answered, sorted."""
+    app = create_app(kb)
+    ask(kb, f"{PLAIN} ")
+    with watching() as called:
+        found = {}
+
+        def count(name: str, work: Callable[[], object]) -> None:
+            called.clear()
+            work()
+            files = map(Path, list(called))
+            found[name] = sorted(path for path in files if PACKAGE in path.parents)
+
+        with TestClient(app, base_url="http://127.0.0.1") as client:
+            count("by Python", lambda: ask(kb, PLAIN))
+            count("by API", lambda: ask_api(client))
+            count("by page", lambda: ask_page(client))
+            count("a count", lambda: ask(kb, COUNTING))
+            session = ask(kb, PLAIN, "new").session_id
+            count("a follow-up", lambda: ask(kb, FOLLOW_UP, session))
+    return found
+
+
+@contextmanager
+def watching() -> Iterator[set[str]]:
+    """The files of all functions that are called inside, in this thread and those begun inside."""
     files: set[str] = set()
 
-    def called(frame: FrameType, event: str, _: Any) -> None:
-        if event == "call" and frame.f_code.co_name != "<module>":
+    def called(frame: FrameType, _event: str, _: Any) -> None:
+        if frame.f_code.co_name != "<module>":
             files.add(frame.f_code.co_filename)
 
-    threading.setprofile(called)
-    sys.setprofile(called)
+    threading.settrace(called)  # told of calls alone, as it asks for no more
+    sys.settrace(called)
     try:
-        ask(kb, question)
+        yield files
     finally:
-        sys.setprofile(None)
-        threading.setprofile(None)
-    return sorted(path for path in map(Path, files) if PACKAGE in path.parents)
+        sys.settrace(None)
+        threading.settrace(None)
+
+
+def ask(kb: KnowledgeBase, question: str, session: str = "") -> Answer:
+    """The answer, written anew."""
+    asked = Question(text=question, fresh=True, session_id=session)
+    return asyncio.run(final(answer(kb, asked)))
+
+
+def ask_api(client: TestClient) -> None:
+    """Ask by the API."""
+    client.post("/api/ask", json={"question": PLAIN, "options": {"fresh": True}}).raise_for_status()
+
+
+def ask_page(client: TestClient) -> None:
+    """Ask by the page, and read what it shows to the end."""
+    page = client.get("/", params={"q": PLAIN, "fresh": "true"})
+    run = page.url.path if "/ask/" in page.url.path else page.text.partition("/ask/")[2][:200]
+    name = run.rpartition("/ask/")[2].partition("/")[0].partition('"')[0]
+    client.get(f"/ask/{name}/events").raise_for_status()
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
@@ -123,6 +124,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.get_closest_marker("sqlite_only"):
                 item.add_marker(skip)
+
+
+STARTED = time.monotonic()
+MOST_SECONDS = 480  # of the whole suite, on two cores; told and not held, as machines are busy
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how long the tests took, beside how long all of them may take."""
+    spent = time.monotonic() - STARTED
+    terminalreporter.write_line(f"suite: {spent:,.0f} s of {MOST_SECONDS} s")
 
 
 PlaceOf = Callable[[Path], str]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypedDict, Unpack
@@ -17,11 +18,12 @@ from typing import Any, Self, TypedDict, Unpack
 from wellread.ask_settings import Role
 from wellread.calls import ANSWER
 from wellread.config import Settings, load_settings
+from wellread.errors import WellreadError
 from wellread.identity import LOCAL, Asker
 from wellread.kb.home_catalogue import CataloguePlace, made_home
 from wellread.kb.index_parts import Embedders, Indexes
 from wellread.kb.language_models import BudgetLedger, LanguageModels
-from wellread.models.base import Closeable, Embedder, LanguageModel
+from wellread.models.base import Closeable, Embedder, LanguageModel, Preparable
 from wellread.models.embedders.open_embedder import CachedEmbedder, open_embedder
 from wellread.models.language.open_language_model import open_model
 from wellread.models.opened_once import opened_once
@@ -116,6 +118,7 @@ class KnowledgeBase:
         self._opening = threading.RLock()
         self._index: tuple[LiveIndex, KeptIndex] | None = None
         self._parts: tuple[LiveIndex, Parts] | None = None
+        self._preparing = threading.Thread(target=self._load_models, daemon=True)
 
     @opened_once
     def catalogue(self) -> Catalogue:
@@ -169,6 +172,18 @@ class KnowledgeBase:
     def passage_reader(self) -> PassageReader | None:
         """Who reads whole passages for a question; None where the settings name nobody."""
         return self.reader.passages if isinstance(self.reader, ReaderByHead) else None
+
+    def prepare(self) -> None:
+        """Load the models of the first question in a thread, beside what else has to be loaded."""
+        self._preparing.start()
+
+    def _load_models(self) -> None:
+        with suppress(WellreadError):  # who uses them meets the same error, and tells it
+            live = self.catalogue.reindexing.live()
+            if isinstance(self.reader, Preparable):
+                self.reader.prepare()
+            if live:
+                self._embedders.shaping(live)
 
     # --- what is in use ---
 
@@ -296,6 +311,8 @@ class KnowledgeBase:
 
     def close(self) -> None:
         """Let go of files and connections. Closing twice is no error."""
+        if self._preparing.is_alive():
+            self._preparing.join()
         with self._opening:
             self._index = self._parts = None
             self._embedders.close()

@@ -22,6 +22,19 @@ class Closeable(Protocol):
         ...
 
 
+@runtime_checkable
+class Preparable(Protocol):
+    """What loads something at its first use that takes a while."""
+
+    def prepare(self) -> None:
+        """Load it now.
+
+        Raises:
+            ModelError: it cannot be loaded.
+        """
+        ...
+
+
 class Embedder(Protocol):
     """Turns texts into unit vectors.
 

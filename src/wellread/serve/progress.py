@@ -7,15 +7,17 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote
 
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
-from wellread.ingest.pipeline.job_log import Progress
 from wellread.serve.terminal import Terminal
 from wellread.text.words import harmless, harmless_line
+
+if TYPE_CHECKING:  # a question must not load what reads sources
+    from wellread.ingest.pipeline.job_log import Progress
 
 SECONDS_BETWEEN_LINES = 2.0
 LONGEST_NAME = 40

@@ -149,7 +149,9 @@ class Terminal:
         home = self.home_folder()
         if is_unused(home, load_settings(home, overrides).catalogue.url):
             raise RequestError(EMPTY, hint=ADD)
-        opened = self._looked_at(self.open(overrides=overrides), warn_if_lacking)
+        opened = self.open(overrides=overrides)
+        opened.prepare()
+        self._looked_at(opened, warn_if_lacking)
         if opened.catalogue.reindexing.live() is None:
             opened.close()
             raise RequestError(EMPTY, hint=ADD)

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from wellread.ask_settings import ReaderSettings
 from wellread.calls import FACT_CHECKER, JUDGE, RERANK
 from wellread.errors import ModelError, SettingsError
-from wellread.models.base import Closeable, LanguageModel
+from wellread.models.base import Closeable, LanguageModel, Preparable
 from wellread.models.reader import (
     HEADS,
     Case,
@@ -99,6 +99,12 @@ class ReaderByHead:
     def entails(self, cases: Sequence[Case]) -> Sequence[Entailment]:
         """As ``Reader``."""
         return self._entails.entails(cases)
+
+    def prepare(self) -> None:
+        """As ``Preparable``."""
+        for part in dict.fromkeys((self._relevance, self._answers, self._entails)):
+            if isinstance(part, Preparable):
+                part.prepare()
 
     def close(self) -> None:
         """Let go of connections, where a part holds any."""

@@ -56,6 +56,10 @@ class TrainedModel:
         self.path = path or own
         self._threads = threads
 
+    def prepare(self) -> None:
+        """As ``Preparable``."""
+        _ = self._session
+
     def read(self, pairs: Sequence[tuple[str, Sequence[str]]]) -> list[PairReading]:
         """Read each question or claim together with the sentences of a text, in order.
 

@@ -44,6 +44,10 @@ class TrainedReader:
         """Kind and the start of the network's SHA-256."""
         return f"trained:{network()[:8]}"
 
+    def prepare(self) -> None:
+        """As ``Preparable``."""
+        self._model.prepare()
+
     def relevance(self, question: str, texts: Sequence[Excerpt]) -> Scores:
         """The probability that each of ``texts`` answers: that of its best run of sentences.
 

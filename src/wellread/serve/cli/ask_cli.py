@@ -21,12 +21,9 @@ from wellread.ask.plan import find, reading
 from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.retrieval import Found
 from wellread.errors import RequestError
-from wellread.ingest.pipeline.job_log import Report
 from wellread.kb import KnowledgeBase
-from wellread.learning.intake import add
 from wellread.questions import Analysis
 from wellread.reports import ProgressEvent, ReportEvent, ResearchRequest
-from wellread.research.research import begin, research
 from wellread.serve.cli.options import (
     Kinds,
     ReadBy,
@@ -50,8 +47,6 @@ from wellread.serve.features.asking.explanations import (
     print_explanation,
 )
 from wellread.serve.features.asking.past_beside import past_beside, print_past
-from wellread.serve.features.home_reports import print_report, report_body
-from wellread.serve.features.researching.research_plans import short_limits
 from wellread.serve.progress import shown, status_line
 from wellread.serve.terminal import Terminal, terminal_of
 from wellread.types import Mode
@@ -254,6 +249,10 @@ def told_answer(
 
 def _researched(kb: KnowledgeBase, question: Question, tell: Callable[[str, str], None]) -> Answer:
     """The answer of a short research; one that is interrupted leaves nothing to go on with."""
+    # A tenth of a second to load, and few questions need it.
+    from wellread.research.research import begin, research  # noqa: PLC0415
+    from wellread.serve.features.researching.research_plans import short_limits  # noqa: PLC0415
+
     request = ResearchRequest(question=question, limits=short_limits(kb))
 
     async def run(run_id: str) -> Answer:
@@ -291,12 +290,18 @@ def demo(context: typer.Context) -> None:
     to a home of its own, ./wellread-demo unless --home names another, and answers questions (the
     last is not in the material).
     """
+    # What reads sources takes a quarter of a second to load, for which no question is to wait.
+    from wellread.learning.intake import add  # noqa: PLC0415
+    from wellread.serve.features.home_reports import print_report, report_body  # noqa: PLC0415
+
     terminal = terminal_of(context)
     home = terminal.home or HOME
     if not terminal.json:
         terminal.out.print(f"Adding the sample to {home} (delete the folder to be rid of it).")
     with terminal.open(home, overrides={"catalogue": {"url": ""}}) as kb:  # a file of its own
-        report = _add_sample(terminal, kb)
+        with as_file(files("wellread.sample")) as folder, shown(terminal) as on_progress:
+            inputs = [str(folder / name) for name in FOLDERS]
+            report = add(kb, inputs, collection=COLLECTION, on_progress=on_progress)
         if terminal.json:
             answers = [answer_of(terminal, kb, Question(text=text)) for text in QUESTIONS]
             added = report_body(report, COLLECTION)
@@ -309,12 +314,6 @@ def demo(context: typer.Context) -> None:
             terminal.out.print(Text(f"» {question}", style="bold cyan"))
             show_answer(terminal, kb, Question(text=question))
     _say_what_is_next(terminal, home)
-
-
-def _add_sample(terminal: Terminal, kb: KnowledgeBase) -> Report:
-    with as_file(files("wellread.sample")) as folder, shown(terminal) as on_progress:
-        inputs = [str(folder / name) for name in FOLDERS]
-        return add(kb, inputs, collection=COLLECTION, on_progress=on_progress)
 
 
 def _say_what_is_next(terminal: Terminal, home: Path) -> None:

@@ -1,9 +1,10 @@
-"""Imports LanceDB in half the time, and set up; import this module before any other part of it.
+"""Imports LanceDB without its clients of remote catalogues; import this before any part of it.
 
-LanceDB's embedded tables never speak to its remote service, yet importing it loads that service's
-generated client: hundreds of pydantic models and validated functions, whose validators take most
-of a second to build. While it is imported here, both are built on first use instead - the same
-validators, later. Measured on 2 vCPU: 1.69 s of processor time before, 1.01 s after.
+LanceDB's embedded tables never speak to a catalogue elsewhere, yet importing it loads the generated
+client of such catalogues: 166 modules of pydantic models, most of its seconds. While it is imported
+here, a name of that client is a ``_Remote``, which loads the client when it is first used. And the
+library that compares the signatures of its methods, which it does without on Python 3.12, is stood
+in for by what it uses there. Measured on 2 vCPU, processor time: 2.2 s before, 0.7 s after.
 
 It has to be told on import how much to log (warnings of its clustering say nothing to a user), and
 before it starts its threads how memory is shared out: glibc gives every thread that allocates an
@@ -15,47 +16,81 @@ same time (2 vCPU, ``benchmarks.large``).
 from __future__ import annotations
 
 import ctypes
-import functools
 import os
 import platform
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import Any
-
-import pydantic
 
 M_ARENA_MAX = -8  # of <malloc.h>
 ARENAS = 2
+CLIENT = "lance_namespace_urllib3_client"
+CHECKS = "overrides"
 
 
-def _validated_on_first_call(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Stands in for ``pydantic.validate_call``."""
-    if function is None:
-        return functools.partial(_validated_on_first_call, **options)
-    validated: list[Callable[..., Any]] = []
+class _Remote(type):
+    """The class of a name of the client: any use of the name is one of what it stands for."""
 
-    @functools.wraps(function)
-    def call(*args: Any, **named: Any) -> Any:
-        if not validated:
-            validated.append(_validate_call(function, **options))
-        return validated[0](*args, **named)
+    def _real(cls) -> Any:
+        return getattr(import_module(cls.__module__), cls.__name__)
 
-    return call
+    def __call__(cls, *args: Any, **named: Any) -> Any:
+        return cls._real()(*args, **named)
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("__"):  # what Python itself looks for while LanceDB's classes are made
+            raise AttributeError(name)
+        return getattr(cls._real(), name)
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, cls._real())
 
 
-_validate_call: Callable[..., Any] = pydantic.validate_call
+class _Hollow(MetaPathFinder, Loader):
+    """Finds modules of the client and puts nothing into them but a ``_Remote`` of each name."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: Any = None) -> Any:  # noqa: ARG002
+        """That of a package, as each of them may hold others."""
+        ours = name.partition(".")[0] == CLIENT
+        return ModuleSpec(name, self, is_package=True) if ours else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Make its names when they are asked for."""
+
+        def made(name: str) -> _Remote:
+            if name.startswith("__"):
+                raise AttributeError(name)
+            remote = _Remote(name, (), {"__module__": module.__name__})
+            setattr(module, name, remote)  # the same class for the same name
+            return remote
+
+        vars(module)["__getattr__"] = made
 
 
 @contextmanager
-def _built_on_first_use() -> Iterator[None]:
-    config = pydantic.BaseModel.model_config
-    pydantic.BaseModel.model_config = {**config, "defer_build": True}
-    vars(pydantic)["validate_call"] = _validated_on_first_call
+def _without_client() -> Iterator[None]:
+    """Whoever imports the client afterwards gets it; one that is loaded already is used."""
+    finder = _Hollow()
+    plain = ModuleType(CHECKS)
+    vars(plain).update(EnforceOverrides=object, override=lambda method: method)
+    there = sys.modules.get(CHECKS)
+    sys.modules[CHECKS] = plain
+    sys.meta_path.insert(0, finder)
     try:
         yield
     finally:
-        vars(pydantic)["validate_call"] = _validate_call
-        pydantic.BaseModel.model_config = config
+        sys.meta_path.remove(finder)
+        del sys.modules[CHECKS]
+        if there:
+            sys.modules[CHECKS] = there
+        for name, module in list(sys.modules.items()):
+            if getattr(module, "__loader__", None) is finder:
+                del sys.modules[name]
 
 
 def bound_arenas() -> bool:
@@ -70,5 +105,5 @@ def bound_arenas() -> bool:
 
 os.environ.setdefault("LANCEDB_LOG", "error")
 bound_arenas()
-with _built_on_first_use():
+with _without_client():
     import lancedb  # noqa: F401

@@ -1,0 +1,164 @@
+"""The size of the house: what there is of everything that only grows unless somebody watches it.
+
+    python -m benchmarks.budget            # what there is, beside its ceiling
+    python -m benchmarks.budget --write    # lower each ceiling to what there is; raises none
+    python -m benchmarks.budget --anew     # write all ceilings anew, at the end of an issue
+
+The ceilings stand in ``budget.json``; ``tests/test_budget.py`` holds them. A ceiling is raised by
+what an issue grants and by nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+from benchmarks.paths import ROOT
+from wellread.config import settings_table
+
+TABLE = ROOT / "benchmarks" / "budget.json"
+SRC = ROOT / "src" / "wellread"
+AREAS = ("ask", "text", "serve", "store", "ingest", "models", "research")
+PYDANTIC = "BaseModel"
+LIST = 5  # constants of text that make a list of words
+SLACK = 0.03  # of a ceiling: nobody is bothered about so little
+
+
+def main() -> None:
+    """Print the table; write it where that is wanted."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("--write", action="store_true", help="lower the ceilings to what there is")
+    parser.add_argument("--anew", action="store_true", help="write all ceilings anew")
+    parser.add_argument("--home", type=Path, help="a home with the sample; else one is made")
+    options = parser.parse_args()
+    there, most = {**sizes(), **entered(options.home)}, ceilings()
+    for name, size in there.items():
+        print(f"{name:32} {size:>9,} of {most.get(name, 0):>9,}")
+    if options.write or options.anew:
+        kept = there if options.anew else {n: min(s, most.get(n, s)) for n, s in there.items()}
+        TABLE.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+        print(TABLE)
+
+
+def ceilings() -> dict[str, int]:
+    """The most of each thing that there may be, by its name."""
+    return dict(json.loads(TABLE.read_text(encoding="utf-8")))
+
+
+def over(there: Mapping[str, int], most: Mapping[str, int]) -> dict[str, str]:
+    """What there is too much of, or what no ceiling is written for."""
+    return {
+        name: f"{size:,} of {most.get(name, 0):,}"
+        for name, size in there.items()
+        if size > most.get(name, 0)
+    }
+
+
+def under(there: Mapping[str, int], most: Mapping[str, int]) -> dict[str, str]:
+    """What has become so much less that its ceiling is to follow."""
+    return {
+        name: f"{size:,} of {most[name]:,}"
+        for name, size in there.items()
+        if size < most.get(name, 0) * (1 - SLACK)
+    }
+
+
+def sizes() -> dict[str, int]:
+    """All that is counted in the code, by its name."""
+    found = {f"lines of {area}": lines(SRC / area) for area in AREAS}
+    found["lines of src"] = lines(ROOT / "src")
+    found["lines of tests"] = lines(ROOT / "tests")
+    found["response bodies"] = bodies()
+    found["settings"] = len(settings_table())
+    found["commands"] = sum(
+        1 for tree in trees(SRC / "serve" / "cli") for _ in _calls(tree, "command")
+    )
+    listed = [words for tree in trees(SRC) for words in word_lists(tree)]
+    found["word lists"], found["words in lists"] = len(listed), sum(listed)
+    found["patterns"] = sum(1 for tree in trees(SRC) for _ in _patterns(tree))
+    return found
+
+
+def entered(home: Path | None) -> dict[str, int]:
+    """What five fixed questions enter, counted in a process that nothing was asked in before."""
+    command = [sys.executable, "-m", "benchmarks.modules_entered", "--json"]
+    command += ["--home", str(home)] if home else []
+    done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    figures = json.loads(done.stdout.splitlines()[-1])
+    return {
+        f"{what} entered {how}": size
+        for how, counted in figures.items()
+        for what, size in counted.items()
+    }
+
+
+def lines(folder: Path) -> int:
+    """Lines of Python."""
+    return sum(path.read_bytes().count(b"\n") for path in folder.rglob("*.py"))
+
+
+@cache
+def trees(folder: Path) -> tuple[ast.Module, ...]:
+    """What every module says."""
+    return tuple(ast.parse(path.read_bytes()) for path in sorted(folder.rglob("*.py")))
+
+
+def bodies() -> int:
+    """Classes of ``serve`` that are pydantic's, also by others between."""
+    bases: dict[str, set[str]] = {}
+    for tree in trees(SRC / "serve"):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                named = {ast.unparse(base).partition("[")[0] for base in node.bases}
+                bases.setdefault(node.name, set()).update(named)
+    known = {PYDANTIC}
+    while more := {name for name, of in bases.items() if of & known} - known:
+        known |= more
+    return len(known) - 1
+
+
+def word_lists(tree: ast.Module) -> Iterator[int]:
+    """The number of words in each list of them: a literal, or a text that is split."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Tuple | ast.List | ast.Set):
+            words = sum(1 for one in node.elts if _is_text(one))
+        elif isinstance(node, ast.Dict):
+            words = sum(1 for key in node.keys if key is not None and _is_text(key))
+        else:
+            words = 0
+        if words >= LIST:
+            yield words
+    for call in _calls(tree, "split"):
+        text = call.func.value if isinstance(call.func, ast.Attribute) else None
+        if isinstance(text, ast.Constant) and isinstance(text.value, str):
+            yield len(text.value.split())
+
+
+def _patterns(tree: ast.Module) -> Iterator[ast.Call]:
+    """Every regular expression: each stands in a call of a function of ``re``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            of = node.func.value
+            if isinstance(of, ast.Name) and of.id == "re" and node.func.attr != "escape":
+                yield node
+
+
+def _calls(tree: ast.Module, name: str) -> Iterator[ast.Call]:
+    for node in ast.walk(tree):
+        called = node.func if isinstance(node, ast.Call) else None
+        if isinstance(node, ast.Call) and isinstance(called, ast.Attribute) and called.attr == name:
+            yield node
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+if __name__ == "__main__":
+    main()
