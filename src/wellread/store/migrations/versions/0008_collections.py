@@ -54,8 +54,8 @@ _NAMING = (
 )
 _WITHOUT_DOCUMENTS = (  # sources that named readers, and of which nothing was read
     "SELECT t.collection, t.uri, t.readers FROM sources t WHERE t.readers IS NOT NULL"
-    " AND NOT EXISTS (SELECT 1 FROM documents d"
-    " WHERE d.collection = t.collection AND d.source_uri = t.uri)"
+    " AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.collection = t.collection"
+    " AND d.source_uri = t.uri)"
 )
 _OF_DOCUMENT = ("texts", "marks", "passages", "past_questions", "entities", "relations")
 
