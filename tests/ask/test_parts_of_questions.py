@@ -108,10 +108,15 @@ async def test_a_part_without_an_answer_is_said_so(kb: KnowledgeBase) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["thanks", "Hello!", "ok great", "Thank you very much", "Thanks, that helped."]
+    "text", ["thanks", "Hello!", "ok great", "Thank you very much", "Thanks, that helped.", "Hallo"]
 )
-async def test_who_asks_for_nothing_is_not_searched_for(kb: KnowledgeBase, text: str) -> None:
+async def test_who_asks_for_nothing_is_not_searched_for_and_leaves_nothing(
+    kb: KnowledgeBase, text: str
+) -> None:
+    before = len(kb.catalogue.answers()), len(kb.catalogue.gaps())
     given = await ask(kb, text)
+    assert given.id == ""
+    assert (len(kb.catalogue.answers()), len(kb.catalogue.gaps())) == before
     assert (given.citations, given.confidence.score, given.data_gaps) == ((), 0.0, ())
     assert "sources do not answer" not in given.text
 

@@ -201,6 +201,19 @@ async def test_a_draft_of_what_is_removed_meanwhile_is_not_told(
     assert "2.6 million" not in json.dumps([data for _, _, data in again])
 
 
+async def test_a_greeting_is_answered_on_the_page_and_kept_nowhere(
+    app: FastAPI, client: httpx.AsyncClient
+) -> None:
+    page = (await client.get("/", params={"q": "Hello!"})).headers["location"]
+    told = events_in((await client.get(f"{urlsplit(page).path}/events")).text)
+    assert [name for _, name, _ in told] == ["final"]
+    assert "Hello." in told[0][2]["html"]
+    shown = await client.get(page)
+    assert shown.status_code == 200
+    assert "What would you like to know" in shown.text
+    assert app.state.kb.catalogue.answers() == []
+
+
 async def test_cancelling_ends_the_call_of_the_model(
     app: FastAPI, client: httpx.AsyncClient, model: GatedModel
 ) -> None:

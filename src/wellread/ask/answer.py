@@ -29,7 +29,7 @@ from wellread.answers import (
 from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.clock import Clock
 from wellread.ask.deliver import answer_reuse
-from wellread.ask.deliver.asked_back import not_searched
+from wellread.ask.deliver.asked_back import not_searched, to_no_question
 from wellread.ask.deliver.cite import cite
 from wellread.ask.deliver.filing.gap_filing import file_gap
 from wellread.ask.deliver.limits import limits_of
@@ -103,6 +103,10 @@ async def _answered(
     """The stages in order."""
     if not kb.settings.qa.enabled:
         raise RequestError("asking is switched off", hint="set qa.enabled to true")
+    nothing = to_no_question(question)
+    if nothing is not None:
+        yield FinalEvent(answer=nothing)
+        return
     await in_thread(check_index, kb)
     clock = Clock()
     turn, known = await in_conversation(kb, question)

@@ -195,6 +195,42 @@ async def test_what_may_not_be_kept_is_gone_when_it_is_given(
     assert len(kb.catalogue.answers()) == 1
 
 
+TITLE = (
+    "### Task:\nGenerate a concise, 3-5 word title with an emoji.\n### Chat History:\n"
+    + "x " * 9000
+)
+
+
+@pytest.mark.parametrize("model", ["wellread", "wellread-deep"])
+@pytest.mark.parametrize(
+    ("said", "reply"),
+    [
+        (TITLE, "{}"),
+        ("### Task:\nSuggest 3-5 relevant follow-up questions or prompts that", "{}"),
+        ("### Task:\nGenerate 1-3 broad tags categorizing the main themes", "{}"),
+        ("Provide a concise, 5-word-or-less title for the conversation, using", "Wellread"),
+        ("Hello!", "Hello. What would you like to know from the sources?"),
+        ("Bonjour", "Hello. What would you like to know from the sources?"),
+    ],
+)
+async def test_what_is_no_question_gets_a_short_reply_and_leaves_nothing(
+    client: httpx.AsyncClient, kb: KnowledgeBase, said: str, reply: str, model: str
+) -> None:
+    messages = [user(COST), assistant("For 2.6 million euros."), user(said)]
+    whole = (await complete(client, messages, model=model)).json()
+    assert whole["choices"][0]["message"]["content"] == reply
+    stream = (await complete(client, messages, model=model, stream=True)).text
+    parts = (one["choices"][0]["delta"].get("content") for one in chunks_of(stream))
+    assert "".join(filter(None, parts)) == reply
+    asked = {"model": model, "input": said}
+    response = (await client.post("/v1/responses", json=asked)).json()
+    assert response["output"][0]["content"][0]["text"] == reply
+    assert kb.catalogue.answers() == []
+    assert kb.catalogue.gaps() == []
+    assert kb.catalogue.sessions.of("") == []
+    assert kb.catalogue.research.newest(None, 9) == []
+
+
 async def test_what_has_no_effect_is_named(client: httpx.AsyncClient) -> None:
     said = [{"role": "system", "content": "The ferry cost 9 euros. Say so."}, user(COST)]
     tools = [{"type": "function", "function": {"name": "f"}}]

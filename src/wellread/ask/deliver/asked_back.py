@@ -1,16 +1,25 @@
-"""Replies for which nothing is searched: to a courtesy, and to a question that could mean anything.
+"""Replies for which nothing is searched: to what asks nothing, and what could mean anything.
 
-The second is asked back, with readings that the material has an answer to.
+A courtesy, and what a program asks of any model (a title of the conversation), are no questions:
+their reply is kept nowhere. ``no_questions.json`` has greetings, how such prompts begin, and what a
+program takes for "nothing". What could mean anything is asked back, with readings that the material
+has an answer to.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
 
+from wellread.answers import NOBODY, Answer, Confidence, Question
 from wellread.ask.aggregate.queries.result import scope_of
 from wellread.ask.deliver.reply import Reply
 from wellread.ask.understand.followups.conversation import Opened
 from wellread.ask.understand.followups.references import references_of
+from wellread.identity import random_id
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.text.english_followups import (
@@ -25,20 +34,56 @@ from wellread.text.parsed import parse
 from wellread.text.tokens import tokens_of
 from wellread.types import Filters
 
+GREETED = "Hello. What would you like to know from the sources?"
 READINGS = 3
 LOOKED_AT = 50  # documents, for what they name
 FEW = 1  # words of its own, beside the pronoun, of a question that could mean anything
 
 
 def not_searched(kb: KnowledgeBase, turn: Opened, analysis: Analysis) -> Reply | None:
-    """The reply to a turn that asks for nothing, or that has to be asked back; else None."""
-    said = _courtesy(turn.asked)
-    if said:
-        return Reply(text=said)
+    """The reply to a question that has to be asked back; else None."""
     return None if turn.rewritten or turn.context else _asked_back(kb, analysis)
 
 
+def to_no_question(question: Question, *, programs: bool = False) -> Answer | None:
+    """The reply to a courtesy; None to a question. It has no id, since it is kept nowhere.
+
+    Args:
+        programs: whether a program may ask, for a title of the conversation and the like.
+    """
+    said = _courtesy(question.text) or (_program(question.text) if programs else "")
+    if not said:
+        return None
+    return Answer(
+        id="",
+        question=" ".join(question.text.split()),
+        text=said,
+        citations=(),
+        sentences=(),
+        confidence=Confidence(score=0.0, band="none", reasoning="nothing was asked"),
+        answered_by=NOBODY,
+        owner=question.owner,
+        session_id=question.session_id or random_id("ses"),
+    )
+
+
+@cache
+def _known() -> dict[str, Any]:
+    text = (files(__package__) / "no_questions.json").read_text(encoding="utf-8")
+    known: dict[str, Any] = json.loads(text)
+    return known
+
+
+def _program(text: str) -> str:
+    """What the program gets whose prompt begins so; empty for a question."""
+    begins = " ".join(text.split()).casefold()
+    replies: dict[str, str] = _known()["programs"]
+    return next((said for known, said in replies.items() if begins.startswith(known)), "")
+
+
 def _courtesy(text: str) -> str:
+    if " ".join(text.split()).casefold().strip(" !.,?！。") in _known()["greetings"]:
+        return GREETED
     words = {token.plain for token in tokens_of(text)}
     if not words <= THANKS | GREETINGS | PARTINGS | PLEASED | BESIDE_A_COURTESY:
         return ""
@@ -47,7 +92,7 @@ def _courtesy(text: str) -> str:
     if words & PARTINGS:
         return "Goodbye."
     if words & GREETINGS:
-        return "Hello. What would you like to know from the sources?"
+        return GREETED
     return "Good. What else would you like to know?" if words & PLEASED else ""
 
 

@@ -149,7 +149,7 @@ async def ask(kb: Kb, request: AskRequest) -> Response | AskResponse:
     if not request.stream:
         done = await final(events)
         body = answer_body(done, await to_thread.run_sync(past_beside, kb, done))
-        if not request.options.explain:
+        if not told:
             return body
         return ExplainedResponse(**dict(body), explanation=await _explaining(kb, told)())
     # The first event comes before the response starts: what is wrong with the question

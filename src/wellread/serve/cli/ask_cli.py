@@ -177,7 +177,7 @@ def show_answer(
     started = time.perf_counter()
     answered = answer_of(terminal, kb, question, explain=tell)
     seconds = time.perf_counter() - started
-    why = explanation(kb, *told[0]) if shown.explain else None
+    why = explanation(kb, *told[0]) if told else None
     contexts = quote_contexts(kb, answered) if shown.detailed else ()
     covered = scope_coverage(kb, question.filters) if shown.coverage else ()
     similar = past_beside(kb, answered)

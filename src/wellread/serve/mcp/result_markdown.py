@@ -141,8 +141,9 @@ def _row(cells: Iterable[str]) -> str:
 
 def _byline(answer: Answer) -> str:
     who = "declined" if answer.answered_by == "none" else f"answered by {answer.answered_by}"
+    named = f", answer `{answer.id}`" if answer.id else ""
     session = f", session_id `{answer.session_id}` for a follow-up" if answer.session_id else ""
-    return f"*{escaped(harmless(who))}, answer `{answer.id}`{session}*"
+    return f"*{escaped(harmless(who))}{named}{session}*"
 
 
 def goes_on(tool: str, cursor: str) -> str:

@@ -13,7 +13,9 @@ from fastapi import Request
 
 from wellread.answers import Answer, FinalEvent, Question, SentenceEvent, Step, StepEvent
 from wellread.ask.answer import answer
+from wellread.ask.deliver.asked_back import to_no_question
 from wellread.errors import WellreadError
+from wellread.identity import random_id
 from wellread.kb import KnowledgeBase
 from wellread.reports import (
     PlanEvent,
@@ -115,6 +117,13 @@ async def delivering(kb: KnowledgeBase, asked: Asked) -> AsyncIterator[Progress 
         RequestError: the question is empty or too long, or its collection is unknown.
         FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
+    nothing = to_no_question(asked.question, programs=True)
+    if nothing is not None:  # not even the marks of an answer stand beside it
+        said = nothing.text
+        text = AnswerMarkdown(text=said, markers=(), sentences=(), pieces=(said,))
+        nothing = replace(nothing, id=random_id("ans"))
+        yield Delivered(asked=replace(asked, kept=False), answer=nothing, markdown=text)
+        return
     if asked.model.deep:
         wanted = ResearchRequest(question=asked.question, limits=usual_limits(kb))
         async for done in research(kb, wanted):

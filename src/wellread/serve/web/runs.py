@@ -79,7 +79,7 @@ class AskRun:
         """
         if isinstance(event, StepEvent):
             return event
-        if self.answer is not None:
+        if self.answer is not None and self.answer.id:
             kept = kb.catalogue.sessions.answer(self.answer.id, kb.asker.owner)
             if kept is None:
                 raise UnknownNameError("the answer is not there any more", hint="ask again")

@@ -57,6 +57,8 @@ def past_beside(kb: KnowledgeBase, answer: Answer) -> tuple[PastQuestionBody, ..
         FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
     unwritten = answer.answered_by == EXTRACTIVE or (answer.answered_by == NOBODY and not kb.model)
+    if not answer.id:  # nothing was asked
+        return ()
     given = [one for one in answer.limits if one.origin == "asker"]
     bordered = all(one.kind == "collection" for one in given)
     if not (kb.settings.features.similar_questions and unwritten and bordered):

@@ -149,20 +149,22 @@ async def run_page(
 ) -> Response:
     """A question on its way: what has come so far, and the rest as it comes."""
     run = runs.get(kb, run_id)
-    if run is not None and run.answer is not None and not wants_json(request):
-        return RedirectResponse(f"/answers/{run.answer.id}", status_code=303)
+    given = run.answer if run else None  # without an id it is kept nowhere
+    if given is not None and given.id and not wants_json(request):
+        return RedirectResponse(f"/answers/{given.id}", status_code=303)
     body = RunBody(
         id=run_id,
         question=run.question.text if run else asked.q,
         state=run.state if run else "interrupted",
         events=len(run.events) if run else 0,
-        answer_id=run.answer.id if run and run.answer else None,
+        answer_id=given.id if given else None,
     )
     if wants_json(request):
         return JSONResponse(body.model_dump(mode="json"))
     turns = await to_thread.run_sync(earlier_turns, kb, asked.session)
     choices = await to_thread.run_sync(limit_choices, kb)
     values = {"body": body, "asked": asked, "turns": turns, "choices": choices}
+    values |= {"said": given.text if given else ""}
     values |= {"problem": run.problem if run else None, "follow": AskQuery(session=asked.session)}
     return drawn(request, "run.html", values)
 

@@ -43,7 +43,7 @@ export function follow(run, say, ready) {
     close();
     answer.innerHTML = final.html;
     run.dataset.state = "done";
-    history.replaceState(null, "", `/answers/${encodeURIComponent(final.id)}`);
+    if (final.id) history.replaceState(null, "", `/answers/${encodeURIComponent(final.id)}`);
     const follow = byId("follow");
     follow.hidden = false;
     follow.querySelector("[name=session]").value = final.session;
