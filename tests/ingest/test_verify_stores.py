@@ -492,6 +492,14 @@ def test_a_wrong_count_is_made_right(kb: KnowledgeBase, ferry: tuple[str, str]) 
     assert sum(each.passages for each in kb.catalogue.stats()) == 3
 
 
+@pytest.mark.sqlite_only
+def test_names_that_are_not_its_own_are_written_anew(
+    kb: KnowledgeBase, ferry: tuple[str, str]
+) -> None:
+    by_sql(kb, "DELETE FROM document_names WHERE document_id = ? AND ordinal = 1", ferry[0])
+    check(kb, (damage.MISCALLED, ferry[0]))
+
+
 # --- the rest of the catalogue ---
 
 
@@ -592,7 +600,7 @@ def test_a_source_whose_documents_are_gone_is_read_again(
 ) -> None:
     kb.index.remove([ferry])
     kb.index.purge()
-    for table in ("texts", "marks", "passages"):
+    for table in ("texts", "marks", "passages", "document_names"):
         by_sql(kb, f"DELETE FROM {table} WHERE document_id = ?", ferry[0])
     by_sql(kb, "DELETE FROM documents WHERE id = ?", ferry[0])
     (uri,) = [uri for uri in kb.catalogue.sources("default") if "ferry" in uri]

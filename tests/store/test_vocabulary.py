@@ -12,7 +12,7 @@ import pytest
 from wellread.identity import document_id, passage_id, version_of
 from wellread.store.catalogue import Catalogue
 from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
-from wellread.types import Document, EntityFacts, Passage, Span
+from wellread.types import Document, EntityFacts, Passage, Relation, Span
 
 
 @pytest.fixture
@@ -143,3 +143,41 @@ def test_new_settings_of_the_collection_make_new_words(catalogue: Catalogue) -> 
     catalogue.collection_settings.set_settings("main", {"relations": {}})
     (after,) = catalogue.vocabulary.of(["main"])
     assert after.stamp != before.stamp
+
+
+def test_names_go_with_their_document(catalogue: Catalogue) -> None:
+    entity = EntityFacts(
+        entity_id="guild/mill",
+        aliases=("the grinder (TG)",),
+        relations=(Relation(type="owned_by", target="../town.md#hall"),),
+    )
+    facts: dict[str, Any] = {
+        "authors": ("Ada Moor",),
+        "taxonomy": {"scales": ("local trade",)},
+        "url": "https://www.mills.example/old mill.html",
+        "entity": entity,
+    }
+    put(catalogue, note("mill", title="Old Mill: Notes #4", **facts))
+    (known,) = catalogue.names.documents(["main"], ("title",), ["oldmillnotes4"])
+    for sort, key in (
+        ("main", "oldmill"),
+        ("author part", "moor"),
+        ("site", "mill"),
+        ("numbered", "note 4"),
+        ("spelling", "grinder"),
+        ("value", "localtrade"),
+    ):
+        found = catalogue.names.documents(["main"], (sort,), [key])
+        assert (sort, found) == (sort, [known])
+    assert catalogue.names.worded(["main"], ["mill", "old"]) == [known]
+    assert catalogue.names.worded(["main"], ["mill", "new"]) == []
+    assert catalogue.names.wrong() == []
+
+    put(catalogue, note("mill", title="New Mill"))
+    assert (
+        catalogue.names.documents(["main"], ("title", "main"), ["oldmillnotes4", "oldmill"]) == []
+    )
+    assert catalogue.names.worded(["main"], ["mill", "new"]) == [known]
+
+    catalogue.remove_documents([known])
+    assert catalogue.integrity.row_counts()["document_names"] == 0

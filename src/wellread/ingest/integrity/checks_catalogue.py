@@ -44,6 +44,7 @@ def check_catalogue(kb: KnowledgeBase, trees: Sequence[str]) -> list[Problem]:
         ),
         (damage.UNSOURCED, integrity.unsourced()),
         (damage.EMPTIED, ((uri, f"of the collection {name}") for name, uri in integrity.emptied())),
+        (damage.MISCALLED, _each(kb.catalogue.names.wrong(), "as its title and facts have them")),
         (damage.MISCOUNTED, _each(integrity.miscounted(), "in the record of the document")),
         (damage.NOT_STALE, _each(forgetting.fresh_but_outdated(), outdated)),
         (

@@ -26,6 +26,7 @@ OUTSIDE = "passage outside its text"
 OVERLAPPING = "passages overlap or are out of order"
 UNCOVERED = "text that is in no passage"
 MISNAMED = "passage of another version or place"
+MISCALLED = "names that a document is looked up by are not its own"
 MISCOUNTED = "number of passages is noted wrong"
 
 # --- the rest of the catalogue ---

@@ -95,6 +95,7 @@ REMEDIES: tuple[tuple[tuple[str, ...], Remedy], ...] = (
     ((damage.FILE,), lambda kb, _: kb.catalogue.integrity.rebuild_indexes()),
     ((damage.REFERENCE,), lambda kb, _: kb.catalogue.integrity.mend_references()),
     ((damage.UNSOURCED,), lambda kb, _: kb.catalogue.integrity.record_missing_sources()),
+    ((damage.MISCALLED,), lambda kb, ids: kb.catalogue.names.write_again(ids)),
     ((damage.MISCOUNTED,), lambda kb, _: kb.catalogue.integrity.count_again()),
     ((damage.VOID, damage.PAID), lambda kb, ids: kb.catalogue.integrity.drop_debts(ids)),
     ((damage.STAGED,), lambda kb, _: kb.catalogue.reindexing.abandon()),

@@ -10,7 +10,7 @@ end.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from datetime import date
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from sqlalchemy import (
     Text,
     bindparam,
     cast,
+    delete,
     exists,
     func,
     insert,
@@ -191,6 +192,32 @@ class NameRecords(CataloguePart):
         )
         return sorted({when.date() for when in self._values(statement)})
 
+    # --- care ---
+
+    def wrong(self) -> list[str]:
+        """The ids of documents that are looked up by other names than their own."""
+        columns = (_NAMES.document_id, _NAMES.sort, _NAMES.key, _NAMES.value, _NAMES.collection)
+        found: list[str] = []
+        with self._database.read() as connection:
+            for batch in _described(connection):
+                ids = [known for known, _, _ in batch]
+                held = _lists(connection, select(*columns), _NAMES.document_id.in_(ids))
+                found += [
+                    known
+                    for known, document, speakers in batch
+                    if {(*one, document.collection) for one in name_keys(document, speakers)}
+                    != set(held[known])
+                ]
+        return found
+
+    def write_again(self, document_ids: Iterable[str]) -> None:
+        """Write the names of these documents anew."""
+        wanted = set(document_ids)
+        with self._database.write() as connection:
+            for some in chunks(sorted(wanted)):
+                connection.execute(delete(document_names).where(_NAMES.document_id.in_(some)))
+            fill(connection, wanted)
+
 
 def called(
     connection: Connection, collections: Sequence[str], sorts: Sequence[str], keys: Iterable[str]
@@ -225,12 +252,13 @@ def rows_of(names: Iterable[NameKey], collection: str) -> Iterator[dict[str, Any
         yield {"ordinal": ordinal, "collection": collection, **one._asdict()}
 
 
-def fill(connection: Connection) -> None:
-    """Write the names of all documents, of which none are there yet."""
+def fill(connection: Connection, wanted: Container[str] | None = None) -> None:
+    """Write the names of documents, of which none are there yet; of all, where none are given."""
     for batch in _described(connection):
         rows = [
             {"document_id": known, **row}
             for known, document, speakers in batch
+            if wanted is None or known in wanted
             for row in rows_of(name_keys(document, speakers), document.collection)
         ]
         if rows:
