@@ -54,14 +54,7 @@ def analyse(
         ModelError: the embedder that ``guess`` asks failed.
         RequestError: the question is empty or longer than 4,000 characters.
     """
-    text = " ".join(question.text.split())
-    if not text:
-        raise RequestError("the question is empty", hint="write a question")
-    if len(text) > LONGEST_QUESTION:
-        raise RequestError(
-            f"the question has {len(text):,} characters, the limit is {LONGEST_QUESTION:,}",
-            hint="shorten it, or add the long text as a document",
-        )
+    text = _in_one_line(question.text)
     named = named_in(text, vocabulary, today, days)
     asking, entities = asked_part(text), named.entities
     limits = _inside(named.limits, asking)
@@ -100,6 +93,18 @@ def analyse(
         reasons=(why_so, why),
         persona=whose.speakers if whose else (),
     )
+
+
+def _in_one_line(question: str) -> str:
+    text = " ".join(question.split())
+    if not text:
+        raise RequestError("the question is empty", hint="write a question")
+    if len(text) > LONGEST_QUESTION:
+        raise RequestError(
+            f"the question has {len(text):,} characters, the limit is {LONGEST_QUESTION:,}",
+            hint="shorten it, or add the long text as a document",
+        )
+    return text
 
 
 def _guessed(guess: Guess, clues: Clues, subject: str) -> QuestionType:
