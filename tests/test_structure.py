@@ -17,10 +17,9 @@ SHARED_NAMES = ("__init__", "base")
 # Each takes more than 20 ms to import, and a part of the users never needs it.
 SLOW = frozenset(
     """
-    alembic anthropic authlib dateparser genai_prices google
-    httpx joserfc lancedb lxml mcp onnx onnxruntime
-    openai openai_compatible opensearchpy opentelemetry psycopg pydantic pydantic_ai sqlalchemy
-    tokenizers trafilatura
+    alembic anthropic authlib dateparser genai_prices google httpx joserfc lancedb lxml mcp onnx
+    onnxruntime openai openai_compatible opensearchpy opentelemetry psycopg pydantic pydantic_ai
+    sqlalchemy tokenizers trafilatura
     """.split()
 )
 

@@ -116,7 +116,7 @@ def test_an_answer_without_the_number_that_is_asked_for_is_not_sure(tmp_path: Pa
         found = asyncio.run(final(answer(kb, question)))
         assert 0.3 <= found.confidence.score <= 0.45
         assert found.confidence.band == "low"
-        assert "no sentence gives the kind" in found.confidence.reasoning
+        assert "no sentence surely gives the kind" in found.confidence.reasoning
         page.write_text("# Village shop\n\nThe 212 homes like the village shop, homes say.\n")
         add(kb, [str(page)])
         assert asyncio.run(final(answer(kb, question))).confidence.score > 0.5

@@ -54,7 +54,7 @@ def analyse(
         ModelError: the embedder that ``guess`` asks failed.
         RequestError: the question is empty or longer than 4,000 characters.
     """
-    text = _one_line(question.text)
+    text = _in_one_line(question.text)
     named = named_in(text, vocabulary, today, days)
     asking, entities = asked_part(text), named.entities
     limits = _inside(named.limits, asking)
@@ -95,7 +95,7 @@ def analyse(
     )
 
 
-def _one_line(question: str) -> str:
+def _in_one_line(question: str) -> str:
     text = " ".join(question.split())
     if not text:
         raise RequestError("the question is empty", hint="write a question")
