@@ -139,13 +139,16 @@ def refuse_readers(fields: object, uri: str, *, deep: bool = True) -> None:
     Raises:
         SourceError: one of them does.
     """
-    if isinstance(fields, Mapping):
-        if any(_NO_LETTER.sub("", str(name)).casefold() == READERS for name in fields):
-            raise SourceError(uri, NAMES_READERS)
-        fields = list(fields.values())
-    if deep and isinstance(fields, list):
-        for one in fields:
-            refuse_readers(one, uri)
+    waiting, seen = [fields], {id(fields)}  # YAML folds a tree of any size into a few lines
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Mapping):
+            if any(_NO_LETTER.sub("", str(name)).casefold() == READERS for name in one):
+                raise SourceError(uri, NAMES_READERS)
+            one = list(one.values())
+        inner = one if deep and isinstance(one, list) else []
+        waiting += [each for each in inner if id(each) not in seen]
+        seen.update(map(id, inner))
 
 
 def refuse_readers_in_head(text: str, uri: str, *, captions: bool) -> None:
