@@ -37,6 +37,7 @@ from wellread.calls import REWRITE
 from wellread.errors import ModelError
 from wellread.identity import random_id
 from wellread.kb import KnowledgeBase
+from wellread.kb.seen_by import whole_of
 from wellread.models.word_pieces import count_tokens
 from wellread.questions import Analysis, Preferences
 from wellread.store.base import Index
@@ -169,7 +170,10 @@ def _session(
             return wanted, given
         answers = kb.catalogue.sessions.turns(wanted, owner, MOST_TURNS)
         return wanted, [turn_of(answer) for answer in answers]
-    return wanted if NAME.fullmatch(wanted) else random_id("ses"), given
+    # A key that is limited to collections does not see all of its owner's: none of them is gone on.
+    hidden = kb.asker.limited and whole_of(kb).catalogue.sessions.known(wanted, owner)
+    named = NAME.fullmatch(wanted) and not hidden
+    return wanted if named else random_id("ses"), given
 
 
 def _given(kb: KnowledgeBase, question: Question, vocabulary: Vocabulary) -> list[Turn]:
