@@ -29,7 +29,7 @@ from sqlalchemy.types import TypeEngine
 from wellread.store.schema.database import Moment
 
 # The newest migration; opening compares it with the database before it loads Alembic.
-HEAD = "0011"
+HEAD = "0008"
 
 
 metadata = MetaData(

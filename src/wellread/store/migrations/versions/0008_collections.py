@@ -3,6 +3,9 @@
 There is one for each collection and list of readers, open to those of the readers who may read the
 collection that the documents were in. A document's id is made of its collection and address, so it
 gets a new one here, wherever it stands; its index rows are noted as to be written anew.
+
+Three smaller changes come with it: what documents are called, to be looked up by the words of a
+question; how many sentences of an answer are quoted; sessions of the same name of two owners.
 """
 
 from __future__ import annotations
@@ -21,6 +24,8 @@ import sqlalchemy as sa
 from alembic import context, op
 
 from wellread.identity import document_id, passage_id, tagged_hash
+from wellread.store.catalogue.documents.name_records import fill
+from wellread.store.migrations.making import cascade, filled, make_table
 from wellread.types import Span
 
 revision = "0008"
@@ -95,6 +100,32 @@ def upgrade() -> None:
     for table in ("documents", "sources", "job_items"):
         # Not as a batch: that makes the table anew, and what hangs on its rows would go with them.
         op.drop_column(table, "readers")
+    op.add_column(
+        "answer_facts", sa.Column("quoted", sa.Integer, nullable=False, server_default="0")
+    )
+    with op.batch_alter_table("sessions") as changed:
+        changed.drop_constraint(op.f("pk_sessions"), type_="primary")
+        changed.create_primary_key(op.f("pk_sessions"), ["id", "owner"])
+    _names(bind)
+
+
+def _names(bind: sa.Connection) -> None:
+    """Names of documents by key, filled; an index of the newest documents of a collection."""
+    make_table(
+        "document_names",
+        sa.Column("document_id", sa.String, nullable=False),
+        sa.Column("ordinal", sa.Integer, nullable=False, autoincrement=False),
+        *filled(sa.String, "collection", "sort", "key", "value"),
+        cascade("fk_document_names_document_id_documents"),
+        key=("document_id", "ordinal"),
+    )
+    looked_up = ("sort", "key", "value", "collection")
+    op.create_index(
+        op.f("ix_document_names_sort_key_value_collection"), "document_names", looked_up
+    )
+    newest = ("collection", "published_at")
+    op.create_index(op.f("ix_documents_collection_published_at"), "documents", newest)
+    fill(bind)
 
 
 def _tell(key: Key, name: str, count: int, who: Sequence[str]) -> None:
