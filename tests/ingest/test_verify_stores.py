@@ -601,7 +601,7 @@ def test_a_source_whose_documents_are_gone_is_read_again(
     kb.index.remove([ferry])
     kb.index.purge()
     for table in ("texts", "marks", "passages", "document_names"):
-        by_sql(kb, f"DELETE FROM {table} WHERE document_id = ?", ferry[0])
+        by_sql(kb, f"DELETE FROM {table} WHERE document_id = ?", ferry[0], rows=None)
     by_sql(kb, "DELETE FROM documents WHERE id = ?", ferry[0])
     (uri,) = [uri for uri in kb.catalogue.sources("default") if "ferry" in uri]
     assert kinds(verify(kb)) == [(damage.EMPTIED, uri, False)]

@@ -21,7 +21,7 @@ from wellread.ask.aggregate.queries.result import (
 from wellread.ask.aggregate.queries.showing import places_naming
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.store.catalogue.documents.aggregates import Entry, Part
-from wellread.text.name_keys import ALIAS_WORD, VALUE, WORD
+from wellread.store.catalogue.documents.name_keys import ALIAS_WORD, VALUE, WORD
 from wellread.text.parsed import parse
 from wellread.text.tokens import key_of
 from wellread.text.words import stem

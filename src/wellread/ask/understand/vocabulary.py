@@ -20,12 +20,7 @@ from weakref import WeakKeyDictionary
 
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.documents.name_records import Called
-from wellread.store.catalogue.graph.entity_nodes import EntityNode
-from wellread.store.catalogue.graph.relation_network import RelationKind
-from wellread.text.english import STOP_WORDS
-from wellread.text.english_questions import EVERYDAY
-from wellread.text.name_keys import (
+from wellread.store.catalogue.documents.name_keys import (
     ALIAS,
     ALIAS_WORD,
     AUTHOR,
@@ -48,6 +43,11 @@ from wellread.text.name_keys import (
     slug_words,
     title_parts,
 )
+from wellread.store.catalogue.documents.name_records import Called
+from wellread.store.catalogue.graph.entity_nodes import EntityNode
+from wellread.store.catalogue.graph.relation_network import RelationKind
+from wellread.text.english import STOP_WORDS
+from wellread.text.english_questions import EVERYDAY
 from wellread.text.names import bracketed_forms, is_acronym, plural, singular
 from wellread.text.parsed import parse
 from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, tokens_of

@@ -21,6 +21,7 @@ from wellread.store.catalogue.asking.retitling import names_of
 from wellread.store.catalogue.documents import collection_records, index_debts
 from wellread.store.catalogue.documents.collection_records import documents_of_sources
 from wellread.store.catalogue.documents.lookup import COPIED, live_hashes, passage_row
+from wellread.store.catalogue.documents.name_keys import name_keys
 from wellread.store.catalogue.documents.name_records import rows_of
 from wellread.store.catalogue.graph.mention_records import forget_described
 from wellread.store.catalogue.stories.story_records import mark_dirty
@@ -32,7 +33,6 @@ from wellread.store.schema.catalogue_values import (
     VersionKey,
 )
 from wellread.store.schema.database import chunks
-from wellread.text.name_keys import name_keys
 
 Row = dict[str, Any]
 FOUND = (tables.mentions, tables.mention_scans)  # in the text of one version

@@ -102,8 +102,8 @@ passages = Table(
     UniqueConstraint("document_id", "ordinal"),
 )
 
-# What a question may name a document by, or something of it (``text/name_keys.py``); looked up by
-# the question's words, so that none reads the names of all documents.
+# What a question may name a document by, or something of it (``documents/name_keys.py``); looked up
+# by the question's words, so that none reads the names of all documents.
 document_names = Table(
     "document_names",
     metadata,

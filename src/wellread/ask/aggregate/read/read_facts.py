@@ -27,6 +27,7 @@ from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.store.catalogue.documents.aggregates import Entry
+from wellread.store.catalogue.documents.name_keys import FILE, INITIALS, MAIN, TITLE, cut, one_of
 from wellread.text.english import STOP_WORDS
 from wellread.text.english_catalogue import (
     ANY_DOCUMENT,
@@ -43,7 +44,6 @@ from wellread.text.english_catalogue import (
     SUMMING_UP,
 )
 from wellread.text.english_questions import STANDS_FOR
-from wellread.text.name_keys import FILE, INITIALS, MAIN, TITLE, cut, one_of
 from wellread.text.names import is_acronym, singular
 from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, plain, tokens_of
 from wellread.types import KINDS, Filters, Kind, Span

@@ -28,11 +28,11 @@ from wellread.ask.aggregate.read.question_pieces import (
 from wellread.ask.understand.vocabulary import MOST_WORDS, Vocabulary, pairs_of, vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
+from wellread.store.catalogue.documents.name_keys import PHRASE
 from wellread.text.english import STOP_WORDS
 from wellread.text.english_catalogue import AROUND_A_TREND, BESIDE_A_GAP
 from wellread.text.english_questions import FRAMING
 from wellread.text.english_types import OUR_COVERAGE
-from wellread.text.name_keys import PHRASE
 from wellread.text.tokens import Token, tokens_of
 from wellread.text.words import stem
 from wellread.types import Filters, Span

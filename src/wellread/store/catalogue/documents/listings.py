@@ -19,9 +19,9 @@ from wellread.codec import from_plain
 from wellread.store.catalogue.documents import lookup
 from wellread.store.catalogue.documents.aggregates import meeting
 from wellread.store.catalogue.documents.lookup import VALUES
+from wellread.store.catalogue.documents.name_keys import FILE, SITE, cut, file_key, site_key
 from wellread.store.schema.database import CataloguePart, aside, made_of, rows_in
 from wellread.store.schema.tables import document_names, documents, passages, past_questions
-from wellread.text.name_keys import FILE, SITE, cut, file_key, site_key
 from wellread.types import DocumentFacts, Filters, Passage, PastQuestion
 
 Order = Literal["newest", "oldest", "title", "added"]

@@ -1,6 +1,6 @@
 """What documents are called, looked up by key and never read as a whole.
 
-A question brings the keys of its own words (``text/name_keys.py`` says what they are of), so what
+A question brings the keys of its own words (``name_keys.py`` says what they are of), so what
 it reads hangs on the question, and not on how much there is. Each list that could be long has an
 end.
 """
@@ -30,9 +30,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.elements import TextClause
 
+from wellread.store.catalogue.documents.name_keys import ALIAS, TITLE, WORD, NameKey, name_keys
 from wellread.store.schema.database import AT_ONCE, CataloguePart, chunks
 from wellread.store.schema.tables import document_names, documents, entities, passages, relations
-from wellread.text.name_keys import ALIAS, TITLE, WORD, NameKey, name_keys
 from wellread.types import Document, EntityFacts, Relation
 
 MOST_VALUES = 50  # that one key stands for

@@ -25,6 +25,16 @@ from sqlalchemy import ColumnElement, Connection, select
 from wellread.identity import tagged_hash
 from wellread.store.catalogue.documents.collection_records import HeldByCollection, stamps_of
 from wellread.store.catalogue.documents.lookup import VALUES
+from wellread.store.catalogue.documents.name_keys import (
+    ADDRESS,
+    LOOSE,
+    RELATION,
+    TARGET,
+    cut,
+    joined,
+    relation_key,
+    target_keys,
+)
 from wellread.store.catalogue.documents.name_records import called, sorts
 from wellread.store.catalogue.graph import mention_records
 from wellread.store.catalogue.graph.entity_nodes import EntityNode, Nodes, load_nodes, nodes_of
@@ -42,16 +52,6 @@ from wellread.store.catalogue.graph.relation_network import (
 from wellread.store.schema.database import CataloguePart, Database, chunks, reading, rows_in
 from wellread.store.schema.tables import collections as collection_settings
 from wellread.store.schema.tables import document_names, documents, entities, relations
-from wellread.text.name_keys import (
-    ADDRESS,
-    LOOSE,
-    RELATION,
-    TARGET,
-    cut,
-    joined,
-    relation_key,
-    target_keys,
-)
 
 SEEN = "wellread.networks"  # under which a pooled connection keeps what it saw last
 

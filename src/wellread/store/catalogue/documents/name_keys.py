@@ -1,6 +1,6 @@
 """The keys under which a document is found when a question names it, or something of it.
 
-Ingest writes them into an indexed table (``store/catalogue/documents/name_records.py``), and a
+Ingest writes them into an indexed table (``name_records.py``), and a
 question looks its own words up there: so it costs the same however many documents there are.
 """
 
