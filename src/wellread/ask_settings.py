@@ -330,6 +330,3 @@ class ServeSettings(Section):
         "address of a collector that takes OpenTelemetry traces over HTTP, as "
         "http://127.0.0.1:4318 (docs/users.md); empty: none",
     )
-    openwebui_events: bool = setting(
-        False, "whether streams of /v1 carry the events that fill Open WebUI's panel of sources"
-    )

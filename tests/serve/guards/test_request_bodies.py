@@ -80,7 +80,7 @@ async def test_json_of_endless_depth_is_refused(client: httpx.AsyncClient, level
     assert_problem(await client.post("/api/ask", content=body, headers=JSON), 400, "bad_request")
 
 
-@pytest.mark.parametrize("path", ["/api/ask", "/library/upload", "/v1/responses", "/mcp"])
+@pytest.mark.parametrize("path", ["/api/ask", "/library/upload", "/v1/chat/completions", "/mcp"])
 async def test_a_body_that_never_ends_is_not_waited_for(home: Path, path: str) -> None:
     async def dripping() -> AsyncIterator[bytes]:
         yield b"--x\r\n"

@@ -135,7 +135,6 @@ class Caller:
             "/v1/chat/completions",
             b'{"model": "wellread", "messages": [%s]}' % SAID,
         ),
-        ("/v1/responses", b'{"model": "wellread", "input": "When?"}'),
     ],
 )
 async def test_the_work_of_a_client_that_left_is_stopped(

@@ -46,17 +46,6 @@ def chunks_of(stream: str) -> list[dict[str, Any]]:
     return [json.loads(one) for one in data[:-1]]
 
 
-def events_of(stream: str) -> list[dict[str, Any]]:
-    """The events of a response, each under its own name."""
-    events = []
-    for block in stream.strip().split("\n\n"):
-        fields = dict(line.split(": ", 1) for line in block.split("\n") if not line.startswith(":"))
-        event = json.loads(fields["data"])
-        assert fields["event"] == event["type"]
-        events.append(event)
-    return events
-
-
 class _Told(uvicorn.Server):
     """Says when it takes connections."""
 

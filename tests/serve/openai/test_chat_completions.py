@@ -222,9 +222,6 @@ async def test_what_is_no_question_gets_a_short_reply_and_leaves_nothing(
     stream = (await complete(client, messages, model=model, stream=True)).text
     parts = (one["choices"][0]["delta"].get("content") for one in chunks_of(stream))
     assert "".join(filter(None, parts)) == reply
-    asked = {"model": model, "input": said}
-    response = (await client.post("/v1/responses", json=asked)).json()
-    assert response["output"][0]["content"][0]["text"] == reply
     assert kb.catalogue.answers() == []
     assert kb.catalogue.gaps() == []
     assert kb.catalogue.sessions.of("") == []

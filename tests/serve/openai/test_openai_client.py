@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import openai
 import pytest
-from tests.serve.openai.conftest import COST, LENIENT, ROOF, complete, listening, user
+from tests.serve.openai.conftest import COST, LENIENT, complete, listening, user
 
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import ModelUsage, Prompt, TextDelta
@@ -57,22 +57,6 @@ def test_a_conversation_goes_on(official: openai.OpenAI) -> None:
     assert "Osprey" in second.wellread["standalone"]
 
 
-def test_responses_whole_streamed_and_gone_on_with(official: openai.OpenAI) -> None:
-    whole: Any = official.responses.create(model="wellread", input=ROOF)
-    assert "repaired in March" in whole.output_text
-    with official.responses.stream(model="wellread", input=ROOF) as stream:
-        text = "".join(one.delta for one in stream if one.type == "response.output_text.delta")
-        done = stream.get_final_response()
-    assert done.output_text == text
-    part: Any = done.output[0]
-    for one in part.content[0].annotations:
-        assert text[one.start_index : one.end_index] == f"[\\[1\\]]({one.url})"
-    more: Any = official.responses.create(
-        model="wellread", input="And who said so?", previous_response_id=whole.id
-    )
-    assert more.wellread["session_id"] == whole.wellread["session_id"]
-
-
 def test_models_and_errors(official: openai.OpenAI) -> None:
     assert [one.id for one in official.models.list()][:2] == ["wellread", "wellread-deep"]
     assert official.models.retrieve("wellread/town").id == "wellread/town"
@@ -88,8 +72,9 @@ def test_models_and_errors(official: openai.OpenAI) -> None:
 async def test_the_asynchronous_client(kb: KnowledgeBase) -> None:
     with listening(kb) as address:
         async with openai.AsyncOpenAI(base_url=f"{address}/v1", api_key="any") as client:
-            found: Any = await client.responses.create(model="wellread", input=COST)
-    assert "2.6 million euros" in found.output_text
+            asked: Any = {"model": "wellread", "messages": [user(COST)]}
+            found = await client.chat.completions.create(**asked)
+    assert "2.6 million euros" in (found.choices[0].message.content or "")
 
 
 class Waiting:
@@ -118,13 +103,6 @@ def drop_stream(address: str, model: Waiting) -> None:
             assert model.begun.wait(60)
 
 
-def drop_response(address: str, model: Waiting) -> None:
-    with httpx.Client(timeout=60) as client:
-        body = {"model": "wellread", "input": COST, "stream": True}
-        with client.stream("POST", f"{address}/v1/responses", json=body):
-            assert model.begun.wait(60)
-
-
 def drop_whole(address: str, model: Waiting) -> None:
     async def hang_up() -> None:
         async with httpx.AsyncClient(base_url=address, timeout=60) as client:
@@ -136,7 +114,7 @@ def drop_whole(address: str, model: Waiting) -> None:
     asyncio.run(hang_up())
 
 
-@pytest.mark.parametrize("drop", [drop_stream, drop_response, drop_whole])
+@pytest.mark.parametrize("drop", [drop_stream, drop_whole])
 def test_who_hangs_up_stops_the_work(
     scripted_home: Path, drop: Callable[[str, Waiting], None]
 ) -> None:

@@ -11,8 +11,8 @@ from tests.serve.openai.conftest import listening
 
 from wellread.ingest.run import add
 from wellread.kb import open_kb
-from wellread.serve.openai.conversation_input import CompletionRequest, ResponseRequest
-from wellread.serve.openai.openai_routers import OPENAI_ROUTERS
+from wellread.serve.openai.conversation_input import CompletionRequest
+from wellread.serve.server.app import OPENAI_ROUTERS
 from wellread.testing.embedding import ReadableEmbedder
 
 ROOT = Path(__file__).parents[3]
@@ -36,19 +36,16 @@ def test_every_route_is_named() -> None:
     paths = {
         route.path for one in OPENAI_ROUTERS for route in one.routes if isinstance(route, APIRoute)
     }
-    assert len(paths) == 4
+    assert len(paths) == 3
     missing = [path for path in paths if f"`{path.replace('{name:path}', 'NAME')}`" not in PAGE]
     assert [
         path for path in missing if f"`GET {path.replace('{name:path}', 'NAME')}`" not in PAGE
     ] == []
 
 
-@pytest.mark.parametrize("request_type", [CompletionRequest, ResponseRequest])
-def test_every_field_that_is_read_is_named(
-    request_type: type[CompletionRequest] | type[ResponseRequest],
-) -> None:
-    table = PAGE.partition("## Fields of the request")[2].partition("\n## ")[0] + "`instructions`"
-    assert {name for name in request_type.model_fields if f"`{name}" not in table} == set()
+def test_every_field_that_is_read_is_named() -> None:
+    table = PAGE.partition("## Fields of the request")[2].partition("\n## ")[0]
+    assert {name for name in CompletionRequest.model_fields if f"`{name}" not in table} == set()
 
 
 def test_the_reply_shown_has_the_form_of_real_ones() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.serve.openai.conftest import COST, complete, events_of, user
+from tests.serve.openai.conftest import COST, complete, user
 
 from wellread.answers import Event, Question, Step, StepEvent
 from wellread.errors import BudgetError, ModelTimeoutError
@@ -81,29 +81,6 @@ async def test_what_changes_nothing_is_taken(
     assert (await complete(client, COST, **fields)).status_code == 200
 
 
-@pytest.mark.parametrize(
-    ("fields", "param"),
-    [
-        ({"input": ""}, "input"),
-        ({"input": []}, "input"),
-        (
-            {"input": [{"role": "user", "content": [{"type": "input_image"}]}]},
-            "input[0].content[0]",
-        ),
-        ({"background": True}, "background"),
-        ({"conversation": "conv_1"}, "conversation"),
-        ({"prompt": {"id": "pmpt_1"}}, "prompt"),
-        ({"text": {"format": {"type": "json_schema"}}}, "text.format"),
-    ],
-)
-async def test_a_response_that_cannot_be_served_is_a_400_too(
-    client: httpx.AsyncClient, fields: dict[str, Any], param: str
-) -> None:
-    reply = await client.post("/v1/responses", json={"model": "wellread", "input": "x", **fields})
-    assert reply.status_code == 400
-    assert shaped(reply)["param"] == param
-
-
 @pytest.mark.parametrize("name", ["gpt-9", "wellread/atlantis", "wellread-deep/", "", "wellread/"])
 async def test_an_unknown_model_is_a_404_that_names_those_there_are(
     client: httpx.AsyncClient, name: str
@@ -144,11 +121,11 @@ async def test_what_does_not_exist_says_what_does(client: httpx.AsyncClient) -> 
 
 async def test_a_body_that_is_no_json_or_too_large(client: httpx.AsyncClient) -> None:
     headers = {"content-type": "application/json"}
-    for path in ("/v1/chat/completions", "/v1/responses"):
-        reply = await client.post(path, content=b"{", headers=headers)
-        assert (reply.status_code, shaped(reply)["type"]) == (400, "invalid_request_error")
-        reply = await client.post(path, content=b" " * 1_000_001, headers=headers)
-        assert (reply.status_code, shaped(reply)["code"]) == (413, "too_large")
+    path = "/v1/chat/completions"
+    reply = await client.post(path, content=b"{", headers=headers)
+    assert (reply.status_code, shaped(reply)["type"]) == (400, "invalid_request_error")
+    reply = await client.post(path, content=b" " * 1_000_001, headers=headers)
+    assert (reply.status_code, shaped(reply)["code"]) == (413, "too_large")
 
 
 async def test_other_hosts_and_pages_are_refused_in_the_same_form(
@@ -156,7 +133,8 @@ async def test_other_hosts_and_pages_are_refused_in_the_same_form(
 ) -> None:
     reply = await client.get("/v1/models", headers={"host": "evil.example"})
     assert (reply.status_code, shaped(reply)["code"]) == (421, "misdirected_request")
-    reply = await client.post("/v1/responses", json={}, headers={"origin": "https://evil.example"})
+    headers = {"origin": "https://evil.example"}
+    reply = await client.post("/v1/chat/completions", json={}, headers=headers)
     assert (reply.status_code, shaped(reply)["type"]) == (403, "permission_error")
 
 
@@ -165,14 +143,10 @@ async def test_where_asking_is_off_nothing_is_asked(scripted_home: Path) -> None
     with open_kb(scripted_home, overrides=overrides, embedder=ReadableEmbedder()) as kb:
         transport = httpx.ASGITransport(create_app(kb))
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
-            for path, body in (
-                ("chat/completions", {"messages": [user("x")]}),
-                ("responses", {"input": "x"}),
-            ):
-                reply = await client.post(f"/v1/{path}", json={"model": "wellread", **body})
-                assert reply.status_code == 403
-                error = shaped(reply)
-                assert (error["type"], error["code"]) == ("permission_error", "qa_disabled")
+            reply = await complete(client, "x")
+            assert reply.status_code == 403
+            error = shaped(reply)
+            assert (error["type"], error["code"]) == ("permission_error", "qa_disabled")
             assert (await client.get("/v1/models")).status_code == 200
 
 
@@ -223,14 +197,3 @@ async def test_a_failure_is_a_status_or_the_end_of_the_stream(
     lines = [line for line in reply.text.split("\n") if line.startswith("data: ")]
     assert json.loads(lines[-1].removeprefix("data: "))["error"]["type"] == kind
     assert "a secret path" not in reply.text
-    body = {"model": "wellread", "input": COST, "stream": True}
-    events = events_of((await client.post("/v1/responses", json=body)).text)
-    assert [one["type"] for one in events] == [
-        "response.created",
-        "response.in_progress",
-        "response.failed",
-    ]
-    failed = events[-1]["response"]
-    wanted = "rate_limit_exceeded" if status == 429 else "server_error"
-    assert (failed["status"], failed["error"]["code"]) == ("failed", wanted)
-    assert "a secret path" not in json.dumps(events)

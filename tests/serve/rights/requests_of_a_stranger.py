@@ -191,11 +191,6 @@ EXAMPLES: dict[str, list[Example]] = {
         },
         {"model": "wellread/obsidianvault", "messages": [{"role": "user", "content": ASKED}]},
     ),
-    "POST /v1/responses": post(
-        "/v1/responses",
-        {"model": "wellread", "input": ASKED},
-        {"model": "wellread", "input": "And?", "previous_response_id": "resp_{f_answer}"},
-    ),
     "GET /": page("/", {}, {"session": "{f_session}"})
     + get("/", {"q": ASKED, "collection": "obsidianvault"}),
     "GET /ask/{run_id}": page("/ask/nosuchrun"),

@@ -83,7 +83,6 @@ ask    POST    /api/notices/seen
 read   GET     /v1/models
 read   GET     /v1/models/{name:path}
 ask    POST    /v1/chat/completions
-ask    POST    /v1/responses
 open   GET     /livez
 open   GET     /readyz
 ask    GET     /

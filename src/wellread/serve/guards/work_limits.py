@@ -29,7 +29,6 @@ _ASKS = (
     "/api/research",
     "/api/gaps/ask",
     "/v1/chat/completions",
-    "/v1/responses",
 )
 _CHECKS = (
     "/api/check",

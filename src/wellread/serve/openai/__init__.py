@@ -1,1 +1,1 @@
-"""The interface that programs for OpenAI's models speak: models, chat completions, responses."""
+"""The interface that programs for OpenAI's models speak: models and chat completions."""

@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from anyio import to_thread
@@ -40,13 +39,11 @@ from wellread.serve.openai.openai_bodies import (
     completion_body,
     completion_chunks,
 )
-from wellread.serve.openai.openwebui_events import source_events, status_event
 
 logger = logging.getLogger(__name__)
 
 LINE = "\n"  # as OpenAI ends the lines of a stream
 HUNG_UP = 499  # nobody reads it; as nginx calls it
-WRITTEN = "answer written and checked"
 
 router = APIRouter()
 
@@ -76,57 +73,32 @@ async def chat_completions(
     # itself still ends in an HTTP status.
     first = await anext(events)
     options = request.stream_options
-    how = _Streaming(
-        heading=heading,
-        events=kb.settings.serve.openwebui_events,
+    chunks = _stream(
+        resumed(first, events),
+        heading,
         told=model.deep or kb.model is not None,
         usage=bool(options and options.include_usage),
     )
-    return EventSourceResponse(_stream(resumed(first, events), how), sep=LINE)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Streaming:
-    """How an answer is streamed.
-
-    Attributes:
-        events: whether Open WebUI's events are sent, and its annotations left to them.
-        told: whether progress is sent as reasoning, which is worth it where it takes a while.
-        usage: whether a last chunk has the tokens.
-    """
-
-    heading: Heading
-    events: bool
-    told: bool
-    usage: bool
-
-    def progress(self, text: str) -> Iterator[dict[str, Any]]:
-        """The chunk that tells of something done."""
-        if self.events:
-            yield self.heading.chunk([], event=status_event(text, done=False))
-        elif self.told:
-            yield self.heading.delta({"reasoning_content": f"{text}\n"})
-
-    def answer(self, done: Delivered) -> Iterator[dict[str, Any]]:
-        """The chunks of the answer."""
-        if self.events:
-            for event in (status_event(WRITTEN, done=True), *source_events(done)):
-                yield self.heading.chunk([], event=event)
-        yield from completion_chunks(
-            done, self.heading, annotated=not self.events, usage=self.usage
-        )
+    return EventSourceResponse(chunks, sep=LINE)
 
 
 async def _stream(
-    events: AsyncIterator[Progress | Delivered], how: _Streaming
+    events: AsyncIterator[Progress | Delivered], heading: Heading, *, told: bool, usage: bool
 ) -> AsyncIterator[ServerSentEvent]:
-    """The chunks as server-sent events; an error on the way is the last of them."""
+    """The chunks as server-sent events; an error on the way is the last of them.
+
+    Args:
+        told: whether progress is sent as reasoning, which is worth it where it takes a while.
+        usage: whether a last chunk has the tokens.
+    """
     try:
-        yield _sent(how.heading.delta({"role": "assistant", "content": ""}))
+        yield _sent(heading.delta({"role": "assistant", "content": ""}))
         async for event in events:
-            told = how.answer(event) if isinstance(event, Delivered) else how.progress(event.text)
-            for chunk in told:
-                yield _sent(chunk)
+            if isinstance(event, Delivered):
+                for chunk in completion_chunks(event, heading, usage=usage):
+                    yield _sent(chunk)
+            elif told:
+                yield _sent(heading.delta({"reasoning_content": f"{event.text}\n"}))
         yield ServerSentEvent(data="[DONE]", sep=LINE)
     except WellreadError as error:
         yield _sent(openai_error(problem_of(error)))

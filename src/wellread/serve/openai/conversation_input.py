@@ -19,7 +19,7 @@ from wellread.serve.openai.earlier_turns import earlier_turn
 from wellread.types import EarlierTurn
 
 MOST_CHOICES = 1
-TEXTS = ("text", "input_text", "output_text", "refusal")  # types of parts that hold words
+TEXTS = ("text", "refusal")  # types of parts that hold words
 SPOKEN = ("user", "assistant")
 
 Role = Literal["system", "developer", "user", "assistant", "tool", "function"]
@@ -62,26 +62,6 @@ class CompletionRequest(_Sent):
     n: int | None = None
 
 
-class InputItem(_Sent):
-    """An item of ``input``: a message, or something that is not read here."""
-
-    type: str = "message"
-    role: Role | None = None
-    content: str | list[ContentPart] | None = None
-
-
-class ResponseRequest(_Sent):
-    """``POST /v1/responses``; docs/openai.md says what each further field does."""
-
-    model: str
-    input: str | list[InputItem]
-    stream: bool | None = None
-    previous_response_id: str | None = None
-    store: bool | None = None
-    instructions: str | list[Any] | None = None
-    metadata: dict[str, str] | None = None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
     """What is asked, after which turns; ``ignored`` names what was sent without effect."""
@@ -91,9 +71,7 @@ class Conversation:
     ignored: tuple[str, ...]
 
 
-HONOURED = frozenset(
-    "model messages stream stream_options store n input previous_response_id metadata".split()
-)
+HONOURED = frozenset(CompletionRequest.model_fields)
 
 
 def chat_conversation(request: CompletionRequest) -> Conversation:
@@ -112,28 +90,7 @@ def chat_conversation(request: CompletionRequest) -> Conversation:
         _Told(f"messages[{place}]", one.role, _words(f"messages[{place}]", one.role, one.content))
         for place, one in enumerate(request.messages)
     ]
-    return _conversation("messages", told, sent)
-
-
-def response_conversation(request: ResponseRequest) -> Conversation:
-    """The question of a response and the turns that came with it.
-
-    Raises:
-        ProblemError: a field that cannot be served, or no question at the end.
-    """
-    sent = _given(request)
-    _refuse_fields(sent)
-    items = (
-        [InputItem(role="user", content=request.input)]
-        if isinstance(request.input, str)
-        else request.input
-    )
-    told = []
-    for place, one in enumerate(items):
-        where = f"input[{place}]"
-        role = one.role if one.type == "message" else None
-        told.append(_Told(where, role or one.type, _words(where, role, one.content)))
-    return _conversation("input", told, sent)
+    return _conversation(told, sent)
 
 
 def refused(
@@ -148,11 +105,11 @@ def refused(
 @dataclass(frozen=True, slots=True)
 class _Told:
     where: str
-    role: str
+    role: Role
     text: str
 
 
-def _given(request: BaseModel) -> Mapping[str, Any]:
+def _given(request: CompletionRequest) -> Mapping[str, Any]:
     """The fields that were sent and are not null."""
     whole = {name: getattr(request, name) for name in request.model_fields_set}
     whole |= request.model_extra or {}
@@ -168,12 +125,10 @@ def _refuse_fields(sent: Mapping[str, Any]) -> None:
             "No tool is ever called: answers come from the material alone.",
             "Leave tool_choice out; tools that are offered are not used.",
         )
-    text = sent.get("text")
-    form = sent.get("response_format") or (text.get("format") if isinstance(text, dict) else None)
+    form = sent.get("response_format")
     if form and (not isinstance(form, dict) or form.get("type") != "text"):
-        param = "response_format" if "response_format" in sent else "text.format"
         raise refused(
-            param,
+            "response_format",
             "An answer is Markdown with its proof, and cannot be made to fit a JSON format.",
             "Leave it out; the field wellread of the reply has the answer as JSON.",
         )
@@ -181,20 +136,9 @@ def _refuse_fields(sent: Mapping[str, Any]) -> None:
         raise refused("logprobs", "There are no probabilities of tokens.", "Leave logprobs out.")
     if "audio" in (sent.get("modalities") or ()):
         raise refused("modalities", "Answers are text; there is no audio.", 'Ask for ["text"].')
-    for name in ("conversation", "prompt"):
-        if sent.get(name):
-            raise refused(
-                name,
-                f"{name} names something kept by OpenAI, which is not here.",
-                "Send the earlier turns in input, or previous_response_id.",
-            )
-    if sent.get("background"):
-        raise refused(
-            "background", "A response is made while it is waited for.", "Leave background out."
-        )
 
 
-def _words(where: str, role: str | None, content: str | Sequence[ContentPart] | None) -> str:
+def _words(where: str, role: Role, content: str | Sequence[ContentPart] | None) -> str:
     """The text of a message of the user or the assistant.
 
     Raises:
@@ -214,14 +158,14 @@ def _words(where: str, role: str | None, content: str | Sequence[ContentPart] | 
     return "\n".join(part.text or part.refusal or "" for part in content if part.type in TEXTS)
 
 
-def _conversation(param: str, told: Sequence[_Told], sent: Mapping[str, Any]) -> Conversation:
+def _conversation(told: Sequence[_Told], sent: Mapping[str, Any]) -> Conversation:
     spoken = [one for one in told if one.role in SPOKEN]
     silent = [f"{one.where} ({one.role})" for one in told if one.role not in SPOKEN]
     while spoken and spoken[-1].role == "assistant" and not spoken[-1].text.strip():
         spoken.pop()
     if not spoken or spoken[-1].role != "user" or not spoken[-1].text.strip():
         raise refused(
-            param,
+            "messages",
             "The last message is not a question of the user.",
             "End with a message of the role user that holds text.",
             code="invalid_value",

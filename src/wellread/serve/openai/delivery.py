@@ -254,8 +254,3 @@ def _research_fields(report: Report) -> dict[str, Any]:
         "seconds": round(report.seconds, 3),
         "facets": [{"id": one.id, "title": one.title} for one in report.plan.facets],
     }
-
-
-def with_earlier(said: Conversation, earlier: tuple[EarlierTurn, ...]) -> Conversation:
-    """``said`` after turns that are kept here."""
-    return replace(said, history=(*earlier, *said.history))

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from wellread.answers import Usage
 from wellread.serve.features.bodies import PlainBody
-from wellread.serve.openai.answer_markdown import AnswerMarkdown, Marker, address, sources_in_order
+from wellread.serve.openai.answer_markdown import AnswerMarkdown, address, sources_in_order
 from wellread.serve.openai.delivery import Delivered, wellread_fields
 
 
@@ -122,18 +122,14 @@ def completion_body(done: Delivered, heading: Heading) -> CompletionBody:
 
 
 def completion_chunks(
-    done: Delivered, heading: Heading, *, annotated: bool, usage: bool
+    done: Delivered, heading: Heading, *, usage: bool
 ) -> Iterator[dict[str, Any]]:
-    """The chunks of a completion after the first: its text, then its proof, then its usage.
-
-    Args:
-        annotated: whether the annotations are a part of the message.
-    """
+    """The chunks of a completion after the first: its text, then its proof, then its usage."""
     for piece in done.markdown.pieces:
         yield heading.delta({"content": piece})
     found = [one.model_dump(mode="json") for one in annotations_of(done.markdown)]
     yield heading.delta(
-        {"annotations": found} if annotated and found else {},
+        {"annotations": found} if found else {},
         "stop",
         citations=list(urls_of(done)),
         search_results=[one.model_dump(mode="json") for one in search_results_of(done)],
@@ -146,17 +142,13 @@ def completion_chunks(
 def annotations_of(markdown: AnswerMarkdown) -> Iterator[AnnotationBody]:
     """One annotation for each marker of the text."""
     for marker in markdown.markers:
-        yield AnnotationBody(url_citation=UrlCitationBody(**citation_fields(marker)))
-
-
-def citation_fields(marker: Marker) -> dict[str, Any]:
-    """What an annotation says of a marker."""
-    return {
-        "start_index": marker.span.start,
-        "end_index": marker.span.end,
-        "url": marker.url,
-        "title": marker.citation.title or marker.citation.url,
-    }
+        cited = UrlCitationBody(
+            start_index=marker.span.start,
+            end_index=marker.span.end,
+            url=marker.url,
+            title=marker.citation.title or marker.citation.url,
+        )
+        yield AnnotationBody(url_citation=cited)
 
 
 def urls_of(done: Delivered) -> Iterator[str]:

@@ -40,7 +40,7 @@ from wellread.serve.guards.security_headers import SecurityHeaders
 from wellread.serve.guards.sign_in import Door, SignIn
 from wellread.serve.guards.work_limits import WorkLimits, WorkQueues
 from wellread.serve.mcp.served import Served
-from wellread.serve.openai.openai_routers import OPENAI_ROUTERS
+from wellread.serve.openai import chat_completions, models_api
 from wellread.serve.server import probes
 from wellread.serve.web.health_checks import HealthChecks
 from wellread.serve.web.ingest_runs import IngestRuns
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+OPENAI_ROUTERS = (models_api.router, chat_completions.router)
 ROUTERS = (*API_ROUTERS, *OPENAI_ROUTERS, probes.router, *PAGE_ROUTERS)
 LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
 ASKED_FOR_HEALTH = 2  # at once, each in a thread that nothing else takes
