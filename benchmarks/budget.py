@@ -35,7 +35,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--write", action="store_true", help="lower the ceilings to what there is")
     parser.add_argument("--anew", action="store_true", help="write all ceilings anew")
-    parser.add_argument("--home", type=Path, help="a home with the sample; else one is made")
+    parser.add_argument("--home", type=Path, help="what the demo left; else it is run")
     options = parser.parse_args()
     there, most = {**sizes(), **entered(options.home)}, ceilings()
     for name, size in there.items():

@@ -36,7 +36,7 @@ from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.direct import direct
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.ask.verify.confidence import judge
+from wellread.ask.verify import verified_draft
 from wellread.ask.verify.confidence_features import Features
 from wellread.evaluation.bootstrap import bootstrap, percentile
 from wellread.kb import KnowledgeBase
@@ -46,6 +46,7 @@ SETS: dict[str, AskedSet] = {
 }
 SEED = 7
 NOBODY = "none"
+JUDGE = vars(verified_draft)["judge"]  # no such name, no start
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -153,9 +154,10 @@ def judged() -> Iterator[dict[str, float]]:
     def listening(readings: Features, *rest: Any, **named: Any) -> Confidence:
         last.clear()
         last.update(asdict(readings))
-        return judge(readings, *rest, **named)
+        sure: Confidence = JUDGE(readings, *rest, **named)
+        return sure
 
-    with patch("wellread.ask.answer.judge", listening):
+    with patch.object(verified_draft, "judge", listening):
         yield last
 
 

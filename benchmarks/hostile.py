@@ -42,7 +42,7 @@ def main() -> None:
     options = parser.parse_args()
     halves = HALVES if options.half == "all" else (options.half,)
     with filled("hostile", write_hostile) as kb:
-        followed = {
+        won = {
             half: [followed(kb, c) for c in hostile_cases() if c.half == half] for half in halves
         }
     with filled("imperatives", write_imperatives) as kb:
@@ -52,15 +52,15 @@ def main() -> None:
     figures: dict[str, Any] = {}
     for half in halves:
         figures[half] = {
-            "plants": len(followed[half]),
-            **{name: sum(name in one["bad"] for one in followed[half]) for name in BAD},
-            "any": sum(bool(one["bad"]) for one in followed[half]),
+            "plants": len(won[half]),
+            **{name: sum(name in one["bad"] for one in won[half]) for name in BAD},
+            "any": sum(bool(one["bad"]) for one in won[half]),
             "imperatives": len(lost[half]),
             **{name: sum(name in one["bad"] for one in lost[half]) for name in LOST},
         }
         print(half, figures[half])
         if options.show:
-            for one in (*followed[half], *lost[half]):
+            for one in (*won[half], *lost[half]):
                 if one["bad"]:
                     print(f"  {', '.join(one['bad'])}: {one['what']}\n      {one['told']}")
     if options.half == "all":

@@ -3,7 +3,7 @@
     python -m benchmarks.modules_entered --list
     python -m benchmarks.modules_entered --home COPY-OF-THE-DEMO --json
 
-A home with the sample base, the default embedder and reader, no language model. A module counts
+The home is what `wellread demo` leaves, so nothing is asked that is kept. A module counts
 when a function of it is called between the question and its answer, in any thread; what only
 importing runs does not count. A question is asked before, so that opening does not either.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import subprocess
 import sys
 import tempfile
 import threading
@@ -24,11 +25,10 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from benchmarks.paths import ROOT, SAMPLE
+from benchmarks.paths import ROOT
 from benchmarks.record import save
 from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
-from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.server.app import create_app
 
@@ -41,14 +41,17 @@ PACKAGE = ROOT / "src" / "wellread"
 def main() -> None:
     """Count and print; without ``--json`` write ``results/modules_entered.json`` as well."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
-    parser.add_argument("--home", type=Path, help="a home with the sample; else one is made")
+    parser.add_argument("--home", type=Path, help="what the demo left; else it is run")
     parser.add_argument("--list", action="store_true", help="print the modules")
     parser.add_argument("--json", action="store_true", help="print one JSON value, write nothing")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, open_kb(options.home or Path(folder)) as kb:
+    with tempfile.TemporaryDirectory() as folder:
+        home = options.home or Path(folder) / "home"
         if not options.home:
-            add(kb, [str(SAMPLE)])
-        found = entered(kb)
+            command = [sys.executable, "-m", "wellread.serve.cli", "--home", str(home), "demo"]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        with open_kb(home) as kb:
+            found = entered(kb)
     figures = {name: sizes(modules) for name, modules in found.items()}
     if options.list:
         for name, modules in found.items():

@@ -298,7 +298,7 @@ def _mostly_unknown(kb: KnowledgeBase, index: Index, text: str, within: Filters)
     """Whether more than half of the words of a question stand in no passage."""
     words = list(dict.fromkeys(word.lower() for word in _LETTERS.findall(text)))[:MOST_WORDS]
     there = [word in STOP_WORDS or _is_known(kb, index, word, within) for word in words]
-    return 2 * sum(there) < len(there)
+    return len(there) > 1 and 2 * sum(there) < len(there)  # one word alone is a search
 
 
 def _doubtful(text: str, vocabulary: Vocabulary) -> list[str]:
