@@ -1,4 +1,4 @@
-"""Answers written out: Markdown with a bibliography, CSL-JSON; BibTeX and RIS read back."""
+"""Answers written out: Markdown with a bibliography, CSL-JSON; BibTeX read back."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.library.answer_export import Export, Format, exported
 from wellread.library.recheck import stored_answer
-from wellread.library.ris import ris, ris_type
 from wellread.library.works import Work, bibtex, csl_item, escaped, parts_of, works_of
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.types import Kind, Locator
+from wellread.types import Locator
 
 NEWS = (
     {
@@ -122,7 +121,6 @@ async def test_what_was_removed_is_not_written_out(kb: KnowledgeBase) -> None:
     assert "herald.example" not in text
     assert exported(kb, stored, whole, Export(form="bibtex")) == ""
     assert json.loads(exported(kb, stored, whole, Export(form="csl-json"))) == []
-    assert exported(kb, stored, whole, Export(form="ris")) == ""
     page = exported(kb, stored, whole, Export(form="html"))
     assert "<strong>Stale.</strong>" in page
     assert "painted" not in page.partition("</h1>")[2]
@@ -152,21 +150,6 @@ async def test_sources_are_bibtex(kb: KnowledgeBase) -> None:
     )
 
 
-async def test_sources_are_ris(kb: KnowledgeBase) -> None:
-    text = await written(kb, "What was the ferry Osprey bought for?", Export(form="ris"))
-    assert records(text)[0] == [
-        ("TY", "NEWS"),
-        ("ID", "marrane2026ferry"),
-        ("TI", "Ferry *Osprey* [new]"),
-        ("AU", "Ilse Marrane"),
-        ("PY", "2026"),
-        ("DA", "2026/01/05"),
-        ("UR", "https://herald.example/a (1)"),
-        ("M3", "jsonl"),
-        ("N1", "[1] line 1: quoted"),
-    ]
-
-
 async def test_a_work_has_the_notes_of_its_own_citations(kb: KnowledgeBase) -> None:
     given = await final(answer(kb, Question(text="What was the ferry Osprey bought for?")))
     first = given.citations[0]
@@ -183,7 +166,6 @@ async def test_a_work_has_the_notes_of_its_own_citations(kb: KnowledgeBase) -> N
     assert csl_item(ferry)["note"] == "[1] line 1: quoted; [3] partly supported"
     (entry, _) = read_back(bibtex([ferry, pier])).values()
     assert entry["note"] == "jsonl; [1] line 1: quoted; [3] partly supported"
-    assert [value for tag, value in records(ris([ferry]))[0] if tag == "N1"] == list(ferry.notes)
 
 
 async def test_two_works_never_share_a_key(kb: KnowledgeBase, tmp_path: Path) -> None:
@@ -217,19 +199,6 @@ def read_back(text: str) -> dict[str, dict[str, str]]:
         assert len(fields) == body.count("\n")
         entries[key] = fields
     return entries
-
-
-def records(text: str) -> list[list[tuple[str, str]]]:
-    """The records of a RIS file, read strictly: tag and value of each line but the last."""
-    found: list[list[tuple[str, str]]] = []
-    for record in text.split("ER  - \r\n")[:-1]:
-        lines = [line.partition("  - ") for line in record.split("\r\n")[:-1]]
-        assert all(re.fullmatch(r"[A-Z][A-Z0-9]", tag) for tag, *_ in lines)
-        assert [tag for tag, *_ in lines].index("TY") == 0
-        assert all(len(value.splitlines()) == 1 for *_, value in lines)
-        found.append([(tag, value) for tag, _, value in lines])
-    assert text.endswith("ER  - \r\n") or not text
-    return found
 
 
 def is_balanced(text: str) -> bool:
@@ -268,52 +237,6 @@ def test_an_organisation_is_one_name() -> None:
     assert "author = {{Harbour and Coast Office}}" in text
 
 
-@pytest.mark.parametrize(
-    ("kind", "source_type", "media_url", "expected"),
-    [
-        ("paper", "pdf", "", "GEN"),
-        ("paper", "Journal article", "", "JOUR"),
-        ("paper", "conference-paper", "", "CONF"),
-        ("paper", "proceedings of a journal club", "", "CONF"),
-        ("article", "journal", "", "NEWS"),
-        ("page", "html", "", "ELEC"),
-        ("entity", "", "", "GEN"),
-        ("qa", "qa", "", "GEN"),
-        ("transcript", "vtt", "", "SOUND"),
-        ("transcript", "vtt", "https://a.example/talk.MP3?x=1", "SOUND"),
-        ("transcript", "vtt", "https://a.example/talk.mp4", "VIDEO"),
-        ("transcript", "vtt", "https://a.example/watch?v=1", "VIDEO"),
-        ("transcript", "vtt", "http://[", "VIDEO"),
-    ],
-)
-def test_a_record_is_of_the_kind_of_its_source(
-    kind: Kind, source_type: str, media_url: str, expected: str
-) -> None:
-    one = replace(WORK, kind=kind, source_type=source_type, media_url=media_url)
-    assert ris_type(one) == expected
-    assert ris([one]).startswith(f"TY  - {expected}\r\n")
-
-
-def test_a_record_names_persons_and_every_address_once() -> None:
-    one = replace(
-        WORK,
-        authors=("Ludwig van Beethoven", "Vale, Rosa", "Plato"),
-        media_url="https://a.example/talk.mp3",
-    )
-    lines = records(ris([one, replace(WORK, url="papers/a.pdf", media_url="papers/a.pdf")]))
-    assert [value for tag, value in lines[0] if tag == "AU"] == [
-        "van Beethoven, Ludwig",
-        "Vale, Rosa",
-        "Plato",
-    ]
-    assert [value for tag, value in lines[0] if tag == "UR"] == [one.url, one.media_url]
-    assert lines[1] == [("TY", "GEN"), ("ID", "vale2024a"), ("TI", "A title")]
-    (same,) = records(ris([replace(WORK, media_url=WORK.url)]))
-    assert [value for tag, value in same if tag == "UR"] == [WORK.url]
-    office = replace(WORK, kind="article", authors=("Harbour and Coast Office",))
-    assert ("AU", "Harbour and Coast Office") in records(ris([office]))[0]
-
-
 def test_what_is_not_known_is_left_out() -> None:
     item = csl_item(replace(WORK, url="papers/a.pdf"))
     assert set(item) == {"id", "type", "title"}
@@ -344,8 +267,6 @@ def test_whatever_a_source_is_called_the_file_can_be_read(
         published_at=datetime(2024, 3, 1, tzinfo=UTC),
         notes=(title, author),
     )
-    (record,) = records(ris([one]))
-    assert {tag for tag, _ in record} <= {"TY", "ID", "TI", "AU", "PY", "DA", "UR", "N1"}
     assert set(read_back(bibtex([one]))) == {"vale2024a"}
     assert json.loads(json.dumps(csl_item(one)))
 

@@ -205,9 +205,6 @@ def test_an_answer_is_exported(runner: CliRunner, tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8").startswith("@misc{")
     _, out, _ = run(runner, "answers", "export", "last", "--format", "html")
     assert out.startswith("<!doctype html>\n")
-    path = tmp_path / "out.ris"
-    assert run(runner, "answers", "export", "last", "--format", "ris", "-o", path)[0] == 0
-    assert path.read_bytes().startswith(b"TY  - ELEC\r\n")
     _, out, _ = run(runner, "answers", "export", "last", "--format", "csl-json")
     assert json.loads(out)[0]["title"] == "The ferry"
     _, out, _ = run(runner, "answers", "export", "last", "--style", "title", "--json")

@@ -1,4 +1,4 @@
-"""Answers as files for others: Markdown with a bibliography, HTML, CSL-JSON, BibTeX, RIS."""
+"""Answers as files for others: Markdown with a bibliography, HTML, CSL-JSON, BibTeX."""
 
 from __future__ import annotations
 
@@ -23,26 +23,23 @@ from wellread.ask.deliver.cite import styled
 from wellread.ask_settings import Style
 from wellread.kb import KnowledgeBase
 from wellread.library.answer_page import STALE, answer_page, byline
-from wellread.library.ris import ris
 from wellread.library.works import bibtex, csl_item, notes_of, place_and_verdict, works_of
 from wellread.store.schema.catalogue_values import StoredAnswer
 from wellread.text.words import harmless
 
-Format = Literal["markdown", "html", "csl-json", "bibtex", "ris"]
+Format = Literal["markdown", "html", "csl-json", "bibtex"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 MEDIA_TYPES: dict[Format, str] = {
     "markdown": "text/markdown; charset=utf-8",
     "html": "text/html; charset=utf-8",
     "csl-json": "application/vnd.citationstyles.csl+json",
     "bibtex": "application/x-bibtex; charset=utf-8",
-    "ris": "application/x-research-info-systems; charset=utf-8",
 }
 ENDINGS: dict[Format, str] = {
     "markdown": "md",
     "html": "html",
     "csl-json": "json",
     "bibtex": "bib",
-    "ris": "ris",
 }
 
 
@@ -75,8 +72,6 @@ def exported(kb: KnowledgeBase, stored: StoredAnswer, answer: Answer, wanted: Ex
     works = works_of(kb, answer.citations)
     if wanted.form == "bibtex":
         return harmless(bibtex(works))
-    if wanted.form == "ris":
-        return ris(works)
     items = json.dumps([csl_item(work) for work in works], ensure_ascii=False, indent=2)
     return harmless(items) + "\n"
 

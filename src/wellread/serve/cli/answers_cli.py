@@ -118,13 +118,13 @@ def export_answer(
         Path | None, typer.Option("--output", "-o", help="File to write; else standard output.")
     ] = None,
 ) -> None:
-    """Write an answer as Markdown or HTML, or its sources as CSL-JSON, BibTeX or RIS."""
+    """Write an answer as Markdown or HTML, or its sources as CSL-JSON or BibTeX."""
     terminal = terminal_of(context)
     wanted = Export(form=form, style=style, verdicts=verdicts)
     with terminal.open() as kb:
         text = exported(kb, *named_answer(kb, answer_id, kb.asker.owner), wanted)
     if output is not None:
-        output.write_text(text, encoding="utf-8", newline="")  # RIS has line ends of its own
+        output.write_text(text, encoding="utf-8", newline="")
     if terminal.json:
         where = str(output) if output is not None else ""
         terminal.write_json({"format": form, "file": where, "text": text})
