@@ -113,6 +113,8 @@ def test_an_error_leaves_standard_output_empty(filled: Path) -> None:
 INTERRUPTING = """
 import os, signal, sys, threading
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a run in the background ignores it
+
 def hook(event, args, at=[os.environ["INTERRUPTED_AT"]]):
     if event == "import" and at:
         threaded = threading.current_thread() is not threading.main_thread()
