@@ -280,25 +280,26 @@ def respelt(
     within = Filters(collections=question.filters.collections)
     text = question.text
     changed: dict[str, str] = {}
+    missing: set[str] = set()
     for word in _doubtful(question.text, vocabulary):
         if _is_known(kb, index, word, within):
             continue
+        missing.add(word.lower())
         near = _nearest(kb, index, word, within)
         if near:
             changed[word] = near
-    if not changed or _mostly_unknown(kb, index, text, within):
+    if not changed:
+        return question, ()
+    # Where more than half of the words stand in no passage, the question is in another language.
+    words = list(dict.fromkeys(word.lower() for word in _LETTERS.findall(text)))[:MOST_WORDS]
+    others = (word for word in words if word not in missing | STOP_WORDS)
+    missing |= {word for word in others if not _is_known(kb, index, word, within)}
+    if len(words) > 1 and 2 * len(missing.intersection(words)) > len(words):
         return question, ()
     for word, near in changed.items():
         text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", near, text)
     notes = (f"“{one}” stands nowhere; “{near}” was searched for" for one, near in changed.items())
     return replace(question, text=text), tuple(notes)
-
-
-def _mostly_unknown(kb: KnowledgeBase, index: Index, text: str, within: Filters) -> bool:
-    """Whether more than half of the words of a question stand in no passage."""
-    words = list(dict.fromkeys(word.lower() for word in _LETTERS.findall(text)))[:MOST_WORDS]
-    there = [word in STOP_WORDS or _is_known(kb, index, word, within) for word in words]
-    return len(there) > 1 and 2 * sum(there) < len(there)  # one word alone is a search
 
 
 def _doubtful(text: str, vocabulary: Vocabulary) -> list[str]:
