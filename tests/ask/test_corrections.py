@@ -535,4 +535,4 @@ async def test_what_is_removed_leaves_corrections_vectors_and_notices(home: Home
         assert kept.vector == b""
         stored = [kb.catalogue.feedback.get(given.id), *kb.catalogue.notices.of("mara")]
     assert stored
-    assert "north wall" not in str(stored)
+    assert "north wall" not in repr(stored)

@@ -130,7 +130,7 @@ async def test_a_source_that_is_gone_is_told_and_quoted_no_more(kb: KnowledgeBas
     assert gone
     assert found.stale
     assert is_stale(kb, given.id)
-    assert "2.6 million" not in str(found)
+    assert "2.6 million" not in repr(found)
 
 
 async def test_a_sentence_in_a_model_s_words_gets_its_verdict_anew(

@@ -124,7 +124,7 @@ def test_the_answers_are_what_the_tests_take_them_for(town: Town) -> None:
     assert town.answers["listing"].table is not None
     assert "Xylograph Memorandum" in town.answers["declined"].text
     assert town.answers["news"].citations[0].title == "Jabberseal returns"
-    assert "Gribbleship Entity" in str(town.answers["listing"])
+    assert "Gribbleship Entity" in repr(town.answers["listing"])
     for word in ("Xylograph", "zelkova", "quixotic", "Gribbleship", "Jabberseal", "zanzibook"):
         assert word in town.everything()
 

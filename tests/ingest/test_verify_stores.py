@@ -673,7 +673,7 @@ def test_an_answer_that_quotes_what_was_removed_forgets_it(
     check(kb, (damage.NOT_STALE, "ans_1"), (damage.QUOTING, "ans_1"))
     kept = kb.catalogue.answer("ans_1")
     assert kept is not None
-    assert FERRY not in str(kept)
+    assert FERRY not in repr(kept)
     assert [each.stale for each in kb.catalogue.answers()] == [True]
 
 

@@ -228,7 +228,7 @@ def test_an_answer_does_not_name_what_was_removed(catalogue: Catalogue) -> None:
     assert found is not None
     assert [one.title for one in found.related] == ["The harbour"]
     assert found.suggestions == ("What does The harbour say?",)
-    assert "parrot" not in str(found)
+    assert "parrot" not in repr(found)
     assert "The harbour" in found.text
     assert len(found.text) == len(given.text)
     (stored,) = catalogue.answers()
@@ -256,7 +256,7 @@ def test_an_entity_that_was_removed_is_named_no_more(catalogue: Catalogue) -> No
     found = catalogue.answer(given.id)
     assert found is not None
     assert found.related == ()
-    assert "parrot" not in str(found)
+    assert "parrot" not in repr(found)
 
 
 def test_what_went_while_the_answer_was_written_is_not_named(catalogue: Catalogue) -> None:
@@ -264,4 +264,4 @@ def test_what_went_while_the_answer_was_written_is_not_named(catalogue: Catalogu
     catalogue.record_answer(given)
     found = catalogue.answer(given.id)
     assert found is not None
-    assert "parrot" not in str(found)
+    assert "parrot" not in repr(found)
