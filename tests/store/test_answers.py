@@ -167,7 +167,7 @@ def test_what_was_quoted_of_an_older_version_goes_with_the_source(catalogue: Cat
     catalogue.remove_sources("main", ["seals"])
     catalogue.forgetting.words(before)
     for name in ("ans_1", "ans_2"):
-        kept = str(catalogue.answer(name))
+        kept = repr(catalogue.answer(name))
         assert "seal" not in kept
         assert "As is known, ███" in kept
 
@@ -292,7 +292,7 @@ def test_an_answer_that_comes_while_words_are_looked_for_loses_them_and_need_not
     monkeypatch.setattr(erasure, "without_words", meanwhile)
     assert catalogue.forgetting.words([LONG]) == 2
     assert stale(catalogue) == {"ans_1": False, "ans_2": True, "ans_3": True}
-    assert "seal" not in str(catalogue.answer("ans_2")) + str(catalogue.answer("ans_3"))
+    assert "seal" not in repr(catalogue.answer("ans_2")) + repr(catalogue.answer("ans_3"))
 
 
 def test_answers_are_looked_through_before_the_lock_also_where_a_source_loses_a_document(
@@ -311,7 +311,7 @@ def test_answers_are_looked_through_before_the_lock_also_where_a_source_loses_a_
     monkeypatch.setattr(answer_records, "without_words", meanwhile)
     catalogue.commit([change("terns", OTHER, source="feed")])
     assert stale(catalogue) == {"ans_1": False, "ans_2": True, "ans_3": True}
-    assert "seal" not in str(catalogue.answer("ans_2")) + str(catalogue.answer("ans_3"))
+    assert "seal" not in repr(catalogue.answer("ans_2")) + repr(catalogue.answer("ans_3"))
 
 
 def test_answers_that_do_not_cite_it_can_forget_its_words_too(catalogue: Catalogue) -> None:

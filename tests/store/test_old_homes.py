@@ -94,7 +94,7 @@ def test_it_answers_and_what_is_removed_is_gone(kb: KnowledgeBase) -> None:
     assert given.sentences[0].verdict.name is VerdictName.QUOTED
     remove_documents(kb, [given.citations[0].document_id])
     assert verify(kb).problems == ()
-    assert all(PAID not in str(one) for one in kb.catalogue.answers())
+    assert all(PAID not in repr(one) for one in kb.catalogue.answers())
 
 
 def test_moved_to_postgresql_it_is_the_same(
