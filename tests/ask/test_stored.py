@@ -118,7 +118,7 @@ async def test_what_a_source_says_no_more_is_unsupported_and_stays_stale(
         assert is_stale(kb, given.id)
     assert found.answer.text == given.text
     removed(kb, "ferry.md")
-    assert "2.6 million" not in str(kb.catalogue.answer(given.id))
+    assert "2.6 million" not in repr(kb.catalogue.answer(given.id))
 
 
 async def test_a_source_that_is_gone_is_told_and_quoted_no_more(kb: KnowledgeBase) -> None:
