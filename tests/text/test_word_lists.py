@@ -40,6 +40,7 @@ TECHNICAL = (
     "models/",
     "library/",
     "questions.py",
+    "answer_blocks.py",
     "reports.py",
     "ingest/loaders/",
     "ingest/parsing/confinement.py",

@@ -298,7 +298,7 @@ def _described(connection: Connection) -> Iterator[list[tuple[str, Document, lis
                     **{name: row._mapping[name] for name in _OF_DOCUMENTS},
                     text="",
                     authors=tuple(row.authors),
-                    taxonomy={name: tuple(those) for name, those in row.taxonomy.items()},
+                    taxonomy={name: tuple(those) for name, those in dict(row.taxonomy).items()},
                     entity=facts.get(row.id),
                 ),
                 list(dict.fromkeys(name for (names,) in speakers[row.id] for name in names)),

@@ -109,6 +109,22 @@ def upgrade() -> None:
     _names(bind)
 
 
+def downgrade() -> None:
+    """The schema of before; what moved stays where it is."""
+    op.drop_index(op.f("ix_documents_collection_published_at"), "documents")
+    op.drop_table("document_names")
+    with op.batch_alter_table("sessions") as changed:
+        changed.drop_constraint(op.f("pk_sessions"), type_="primary")
+        changed.create_primary_key(op.f("pk_sessions"), ["id"])
+    op.drop_column("answer_facts", "quoted")
+    few = sa.text("readers IS NOT NULL")
+    for table in ("documents", "sources", "job_items"):
+        op.add_column(table, sa.Column("readers", sa.Text))
+    for table, columns in (("documents", ("readers", "collection")), ("job_items", ("job_id",))):
+        name = op.f(f"ix_{table}_{'_'.join(columns)}")
+        op.create_index(name, table, columns, sqlite_where=few, postgresql_where=few)
+
+
 def _names(bind: sa.Connection) -> None:
     """Names of documents by key, filled; an index of the newest documents of a collection."""
     make_table(
