@@ -99,7 +99,7 @@ def table(figures: dict[str, Any]) -> list[str]:
     rows += [f"| made: {kind} | {share} |" for kind, share in figures["turned round"].items()]
     rows += [
         f"| made: {kind}, by vectors alone | {share} |"
-        for kind, share in figures["by their vectors alone"].items()
+        for kind, share in figures.get("by their vectors alone", {}).items()
     ]
     rows += [f"| paraphrases, {kind} | {share} |" for kind, share in figures["paraphrases"].items()]
     real = figures["real"]["bank"]

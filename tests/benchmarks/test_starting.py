@@ -34,10 +34,7 @@ SMALL: dict[str, list[str]] = {
     "golden": ["record", "first", "--sets", "sample"],
     "hostile": ["--half", "dev"],
     "malformed": ["--requests", "5"],
-    "moving": ["--passages", "20"],
-    "premises": [],
     "reader_latency": [],
-    "refusal": ["--sets", "sample"],
     "report": [],
 }
 SETS: dict[str, AskedSet | JudgedSet] = {**extractive.SETS, **retrieval.SETS}
