@@ -208,7 +208,7 @@ def test_openai_s_client_asks_the_server(server: tuple[str, subprocess.Popen[str
         whole: Any = client.chat.completions.create(model="wellread", messages=asked)
         stream: Any = client.chat.completions.create(model="wellread", messages=asked, stream=True)
         chunks = list(stream)
-        response = client.responses.create(model="wellread-deep", input=asked[0]["content"])
+        deep: Any = client.chat.completions.create(model="wellread-deep", messages=asked)
     content = whole.choices[0].message.content
     assert "2.6 million euros" in content
     assert whole.choices[0].message.annotations
@@ -218,7 +218,7 @@ def test_openai_s_client_asks_the_server(server: tuple[str, subprocess.Popen[str
         assert cited.url.startswith(url)
     streamed = "".join(one.choices[0].delta.content or "" for one in chunks)
     assert streamed.partition("· [proof]")[0] == content.partition("· [proof]")[0]
-    assert "2.6 million euros" in response.output_text
+    assert "2.6 million euros" in deep.choices[0].message.content
 
 
 def test_a_port_that_is_taken_is_told(
