@@ -133,17 +133,20 @@ async def test_a_reload_gets_the_same_events_again(
     page = await begin(client)
     model.open()
     path = urlsplit(page).path
+    await client.get(f"{path}/events")  # until it has ended
     whole = events_in((await client.get(f"{path}/events")).text)
-    assert [number for number, _, _ in whole] == list(range(len(whole)))
-    assert whole[-1][1] == "final"
+    events = run_of(app, page).events
+    assert sum(isinstance(one, TokenEvent) for one in events) > 1
+    assert [name for _, name, _ in whole].count("token") == 1  # the draft is drawn once
+    assert (whole[-1][0], whole[-1][1]) == (len(events) - 1, "final")
     again = events_in((await client.get(f"{path}/events")).text)
     assert again == whole
     headers = {"last-event-id": "5"}
     rest = events_in((await client.get(f"{path}/events", headers=headers)).text)
-    assert rest == whole[6:]
+    assert rest == [one for one in whole if (one[0] or 0) > 5]
     rest = events_in((await client.get(f"{path}/events", params={"after": 4})).text)
-    assert rest == whole[4:]
-    assert isinstance(run_of(app, page).events[-1], FinalEvent)
+    assert rest == [one for one in whole if (one[0] or 0) >= 4]
+    assert isinstance(events[-1], FinalEvent)
 
 
 def _remove_cited(kb: KnowledgeBase, run: AskRun) -> None:

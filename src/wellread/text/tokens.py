@@ -93,7 +93,6 @@ def key_of_words(words: list[str]) -> str:
 
 LONGEST = 5  # words of a phrase
 _ADVERB = re.compile(r"\w{3,}ly$")
-_HEAD_OF = re.compile(r"\s+(?:of|for|in|at)\s+(?:the\s+)?$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

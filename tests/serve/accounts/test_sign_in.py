@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import anyio
 import httpx
@@ -11,6 +12,7 @@ import pytest
 from argon2.exceptions import VerifyMismatchError
 from fastapi import FastAPI, Request
 from sqlalchemy import update
+from starlette import types as asgi
 from tests.serve.accounts.conftest import BASE_URL, SECRET, Visitor, program, signed_in
 
 from wellread.identity import EVERYTHING, LOCAL
@@ -260,15 +262,16 @@ async def state_of(app: FastAPI, bearer: str = "", path: str = "/api/documents")
     """What the guard puts into the state of a request."""
     seen: list[Rights] = []
 
-    async def ends(scope: object, receive: object, send: object) -> None:
-        state = Request(scope).state  # type: ignore[arg-type]
+    async def ends(scope: asgi.Scope, receive: asgi.Receive, send: asgi.Send) -> None:
+        state = Request(scope).state
         assert state.asker == state.rights.asker
         seen.append(state.rights)
 
     headers = [(b"authorization", bearer.encode())] if bearer else []
     scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "app": app}
-    guard = SignIn(ends, app.state.door, None)  # type: ignore[arg-type]
-    await guard({**scope, "headers": headers}, None, None)  # type: ignore[arg-type]
+    unused: Any = None
+    guard = SignIn(ends, app.state.door, unused)
+    await guard({**scope, "headers": headers}, unused, unused)
     return seen[0]
 
 

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -52,8 +53,8 @@ def kb(rights_homes: tuple[Path, Path], tmp_path: Path) -> Iterator[KnowledgeBas
         yield copy
 
 
-async def asked(kb: KnowledgeBase, question: str, **more: object) -> Answer:
-    return await final(answer(kb, Question(text=question, **more)))  # type: ignore[arg-type]
+async def asked(kb: KnowledgeBase, question: str, **more: Any) -> Answer:
+    return await final(answer(kb, Question(text=question, **more)))
 
 
 def test_every_table_has_a_rule() -> None:

@@ -20,6 +20,7 @@ from wellread.serve.features.job_views import MOST_DAYS, print_usage, usage_body
 from wellread.serve.progress import State, counted
 from wellread.serve.server.app import serve as listening
 from wellread.serve.server.json_logs import use_json_logs
+from wellread.serve.stopping import INTERRUPTED
 from wellread.serve.terminal import Terminal, fold, index_words, table, terminal_of
 from wellread.text.words import harmless
 
@@ -113,7 +114,6 @@ def _print_settings(console: Console, rows: list[SettingRow], current: dict[str,
 
 
 NICENESS = 3  # of 19: half the share of a busy process; 10 was a tenth, and starved
-INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 GOES_ON = "The index in use stays; 'wellread reindex' goes on from there."
 
 

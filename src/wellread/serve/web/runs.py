@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -52,7 +52,7 @@ class AskRun:
     events: list[Event] = field(default_factory=list)
     problem: Problem | None = None
     answer: Answer | None = None
-    material: str = ""
+    material: Mapping[str, str] = field(default_factory=dict)
     task: asyncio.Task[None] | None = None
     _more: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -161,9 +161,9 @@ class AskRuns:
             del self._runs[known]
 
 
-def _material(kb: KnowledgeBase, question: Question) -> str:
+def _material(kb: KnowledgeBase, question: Question) -> dict[str, str]:
     """Another one whenever documents change that the question is asked of."""
-    return kb.catalogue.collection_settings.stamp(question.filters.collections)
+    return kb.catalogue.vocabulary.stamps(question.filters.collections)
 
 
 TOO_MANY = problem_of_status(

@@ -219,6 +219,9 @@ async def _stream(
     ended = True
     try:
         async for number, event in run.follow(after):
+            more = run.events[number + 1 : number + 2]
+            if not raw and more and all(isinstance(one, TokenEvent) for one in (event, *more)):
+                continue  # the next one draws all of the draft
             await to_thread.run_sync(check_rights, kb)
             now = await to_thread.run_sync(run.as_now, kb, event)
             if now is None:

@@ -148,13 +148,7 @@ MOVED_FROM = "moved_from"  # among the settings of a collection: the one that it
 
 
 class Collections(CataloguePart):
-    """Settings of collections by name, and whether their documents have changed."""
-
-    def stamp(self, names: Sequence[str] = ()) -> str:
-        """Another one whenever documents of these collections change; none means all."""
-        with self._database.read() as connection:
-            stamps = stamps_of(connection)
-        return tagged_hash("stamp", *(f"{n} {stamps.get(n, '')}" for n in sorted(names or stamps)))
+    """Settings of collections by name."""
 
     def settings(self, name: str) -> dict[str, Any] | None:
         """The settings of the collection, or None when it has none."""
