@@ -227,11 +227,8 @@ async def _stream(
             if now is None:
                 continue
             name, body = event_body(now)
-            if raw:
-                data = body.model_dump_json()
-            else:
-                before = run.events[:number]
-                data = json.dumps(await to_thread.run_sync(_html_of, kb, now, before))
+            html = None if raw else await to_thread.run_sync(_html_of, kb, now, run.events[:number])
+            data = body.model_dump_json() if html is None else json.dumps(html)
             yield ServerSentEvent(event=name, data=data, id=str(number))
         ended = run.state != "done"
         state, problem = run.state, run.problem
