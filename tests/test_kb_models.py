@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -122,3 +123,30 @@ async def test_a_catalogue_that_refuses_breaks_no_call(
 
 def refuse(call: object) -> None:
     raise StoreError("the disk is full")
+
+
+class Slow(ReadableReader):
+    """Notes who prepares it, and may fail."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        super().__init__()
+        self.threads: list[threading.Thread] = []
+        self._error = error
+
+    def prepare(self) -> None:
+        self.threads.append(threading.current_thread())
+        if self._error:
+            raise self._error
+
+
+@pytest.mark.parametrize("error", [None, ModelError("gone")])
+@pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
+def test_models_are_loaded_beside_the_rest_once(tmp_path: Path, error: Exception | None) -> None:
+    """In a thread that has ended when the base is closed; an error waits for who uses them."""
+    reader = Slow(error)
+    with open_kb(tmp_path, reader=reader, embedder=ReadableEmbedder()) as kb:
+        assert kb.live().embedder
+        kb.prepare()
+    (thread,) = reader.threads
+    assert thread is not threading.current_thread()
+    assert not thread.is_alive()
