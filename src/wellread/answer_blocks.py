@@ -85,6 +85,7 @@ def html_parts(answer: Answer) -> list[Markup | SentencePart]:
             continue
         sentence = answer.sentences[number - 1]
         cited = tuple(by_id[known] for known in sentence.citations if known in by_id)
+        cited = () if sentence.within else cited
         last = ends[number] == place
         parts.append(
             SentencePart(number=number, html=html, sentence=sentence, citations=cited, last=last)

@@ -150,12 +150,19 @@ class Citation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sentence:
-    """One sentence of the delivered answer (``span`` of the answer's text) and its verdict."""
+    """One sentence of the delivered answer (``span`` of the answer's text) and its verdict.
+
+    Attributes:
+        marked: of a quoted stretch, the part that answers.
+        within: the stretch goes on in the next sentence; what it cites is told behind the last.
+    """
 
     text: str
     span: Span
     verdict: Verdict
     citations: tuple[int, ...]
+    marked: bool = False
+    within: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

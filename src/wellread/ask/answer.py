@@ -17,6 +17,7 @@ from itertools import chain
 from anyio import to_thread
 
 from wellread.answers import (
+    EXTRACTIVE,
     Answer,
     Event,
     Evidence,
@@ -40,10 +41,11 @@ from wellread.ask.deliver.reply import (
     Reply,
     beside_unflagged,
     deliver,
+    deliver_extracts,
     flagged_note,
-    nearest,
     no_data,
     notes_of,
+    unflagged_extracts,
 )
 from wellread.ask.deliver.tell import tell
 from wellread.ask.plan import find, read_as
@@ -62,10 +64,11 @@ from wellread.ask.verify.confidence import (
     declined,
     of_catalogue,
 )
-from wellread.ask.verify.conflicts.disputes import settled
+from wellread.ask.verify.conflicts.disputes import disputed, stated_of
 from wellread.ask.verify.corrected import CORRECTION, corrected
-from wellread.ask.verify.verified_draft import Verified, verified_draft, worth_writing
-from wellread.ask.write.drafting import Writers, Written, begun, write
+from wellread.ask.verify.verified_draft import Verified, verified_draft
+from wellread.ask.write.drafting import Drafting, Writers, Written, write
+from wellread.ask.write.extracts import extracts_of
 from wellread.errors import RequestError, WellreadError
 from wellread.identity import LOCAL, random_id
 from wellread.kb import KnowledgeBase
@@ -167,15 +170,19 @@ async def _reply_to(
     else:
         evidence = await in_thread(pack, kb, found.hits, len(analysis.sides) or 1)
         yield clock.lap("evidence", len(evidence))
-        found, drafting = await in_thread(begun, kb, analysis, found, evidence)
-        if await in_thread(worth_writing, kb, analysis, evidence, drafting):
+        drafting = Drafting()
+        if evidence:
             how = await in_thread(_writers, kb, turn.question, analysis)
             async for token in write(kb, analysis, evidence, drafting, how):
                 yield token
-            yield clock.lap("draft", len(drafting.written.claims) if drafting.written else 0)
-        verified = await in_thread(verified_draft, kb, analysis, found, evidence, drafting)
-        yield clock.lap("verification", len(verified.checked))
-        reply = await in_thread(_deliver, kb, turn.question, analysis, evidence, verified)
+        if drafting.written is None:
+            reply = await in_thread(_shown, kb, analysis, evidence, drafting.fallback)
+            yield clock.lap("extracts", len(reply.citations))
+        else:
+            yield clock.lap("draft", len(drafting.written.claims))
+            verified = await in_thread(verified_draft, kb, analysis, found, evidence, drafting)
+            yield clock.lap("verification", len(verified.checked))
+            reply = await in_thread(_deliver, kb, turn.question, analysis, evidence, verified)
     parts.append(Part(analysis=analysis, found=found, reply=reply))
 
 
@@ -228,6 +235,18 @@ def _told(kb: KnowledgeBase, analysis: Analysis, found: AggregateResult) -> Repl
     return replace(tell(kb, found), sure=sure)
 
 
+def _shown(
+    kb: KnowledgeBase, analysis: Analysis, evidence: Sequence[Evidence], fallback: str
+) -> Reply:
+    """The places that answer, word for word; ``fallback``: why no model wrote."""
+    dispute = disputed(analysis, evidence)
+    shown = extracts_of(kb, analysis, evidence, stated_of(dispute))
+    reply = deliver_extracts(kb, analysis, evidence, shown, dispute)
+    written = Written(text=reply.text, claims=(), by=EXTRACTIVE, fallback=fallback)
+    failed = (shown.failure,) if shown.failure else ()
+    return replace(reply, written=written, failures=failed, notes=(*reply.notes, *failed))
+
+
 def _given_again(kb: KnowledgeBase, asked: Question, analysis: Analysis, before: Before) -> Reply:
     verified = Verified(
         written=before.written, checked=before.checked, sure=before.sure, own=before.own
@@ -250,14 +269,15 @@ def _deliver(
     text, kept = pruned(written.text if written else "", checked, fit)
     notes = flagged_note(len(held) - len(fit))
     if verified.sure.band == "none" or written is None or not kept:
-        near = None if analysis.voices else nearest(kb, written, kept, evidence, verified.sure)
-        return replace(no_data(analysis, evidence, near), sure=declined(verified.sure), notes=notes)
+        near = extracts_of(kb, analysis, evidence).shown
+        refusal = no_data(kb, analysis, evidence, unflagged_extracts(kb, near)[0])
+        return replace(refusal, sure=declined(verified.sure), notes=notes)
     cited = cite(kb, text, kept, evidence)
     reply = deliver(cited, written, analysis, evidence, verified.sure)
     return replace(
         reply,
         notes=notes,
-        conflicts=(*written.conflicts, *settled(verified.disputes, reply.sentences)),
+        conflicts=written.conflicts,
         dropped_sentences=len(checked) - len(kept) + written.withheld,
         repaired_citations=sum(item.repaired for item in kept),
     )
@@ -292,7 +312,7 @@ def _assemble(
         notes=(*turn.notes, *notes_of(analysis, found), *reply.notes),
         relaxed=tuple(one.value for one in found.relaxed),
         limits=limits_of(analysis, found.relaxed),
-        failures=(*turn.failures, *found.failures),
+        failures=(*turn.failures, *found.failures, *reply.failures),
         rewritten=turn.rewritten,
         table=reply.table,
         hallucinated_citations=written.unknown_keys if written else 0,

@@ -22,10 +22,9 @@ from wellread.ask.aggregate.read.read_counts import read_counts
 from wellread.ask.aggregate.read.read_lists import read_coverage, read_gaps, read_list, read_trend
 from wellread.ask.aggregate.read.read_mentions import read_edge
 from wellread.ask.aggregate.read.read_walks import ReadWalk, read_walk
-from wellread.ask.retrieve.asked_lists import with_asked_list
-from wellread.ask.retrieve.direct import compare, direct, guides, persona, synthesis
+from wellread.ask.retrieve.direct import compare, direct, persona, synthesis
 from wellread.ask.retrieve.news import news
-from wellread.ask.retrieve.retrieval import Found, Retrieval, SearchTrace
+from wellread.ask.retrieve.retrieval import Found, SearchTrace
 from wellread.ask.retrieve.search import look
 from wellread.ask.retrieve.weights.preferred_sources import BEST, muted, muted_words
 from wellread.ask.understand.analyse import analyse
@@ -189,7 +188,7 @@ STRATEGIES: Mapping[QuestionType, tuple[Strategy, ...]] = {
     "trend": (trends, digest),
     "relational": (documents_named, facts, related),
     "exploratory": (documents_named, facts, digest, clearly_related, explore),
-    "factual": (documents_named, facts, digest, news, guides, clearly_related),
+    "factual": (documents_named, facts, digest, news, clearly_related),
     "temporal": (facts, digest, news),
 }
 READERS: Mapping[QuestionType, tuple[Reader, ...]] = {
@@ -259,8 +258,6 @@ def find(kb: KnowledgeBase, analysis: Analysis) -> Found:
             break
     else:
         found = direct(kb, analysis)
-    if isinstance(found, Retrieval):
-        found = with_asked_list(kb, analysis, found)
     return _without_muted(kb, analysis, found) if analysis.liking.muted else found
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from wellread.answers import Evidence
 from wellread.ask.retrieve.reported_speech import is_theirs
 from wellread.ask.write.candidate_sentences import Option, is_sentence, options_of
-from wellread.ask.write.passage_reading import Chooser
 from wellread.ask.write.sentence_score import features_of, promising, score
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
@@ -221,8 +220,7 @@ def _scored(
         if taken[document] < OF_A_DOCUMENT and len(places) < ROUGHLY:
             taken[document] += 1
             places.append(place)
-    chooser = Chooser(sentences=kb.lexical)
-    scored = score(asked, evidence, readable, features, places[:most], chooser)
+    scored = score(asked, evidence, readable, features, places[:most], kb.lexical)
     wanted = subject_stems(asked.question)
     # The best sentence of a document that is about it may be about something else.
     return [

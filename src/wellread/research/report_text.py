@@ -105,10 +105,10 @@ def summary_of_answer(report: ReportPage, answer: Answer) -> None:
         numbers = []
         for number in sentence.citations:
             old = f" {styled(report.kb, by_number[number], style)}"
-            if text.startswith(old, place):
-                place += len(old)
             new = page.numbered(replace(by_number[number], answer_span=span))
-            page.text += f" {styled(report.kb, new, style)}"
+            if not sentence.within:
+                place += len(old) if text.startswith(old, place) else 0
+                page.text += f" {styled(report.kb, new, style)}"
             numbers.append(new.id)
         page.sentences.append(replace(sentence, span=span, citations=tuple(numbers)))
     page.text += text[place:]

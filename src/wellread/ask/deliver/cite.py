@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from wellread.answers import Checked, Citation, Evidence, Sentence, Verdict, VerdictName
 from wellread.ask.retrieve.reported_speech import text_of
+from wellread.ask.write.extracts import Extract
 from wellread.ask_settings import Style
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks, format_time, link_to
@@ -103,6 +104,62 @@ class CitedText:
             Sentence(text=text, span=span, verdict=verdict, citations=tuple(numbers))
         )
 
+    def show(self, extract: Extract, marks: Marks, prefix: str = "") -> None:
+        """Add an extract under its heading, with one marker behind it.
+
+        Args:
+            marks: of its document, over the place that it cites.
+            prefix: what each of its lines begins with ("> ").
+        """
+        hit, place = extract.piece.hit, extract.cited
+        quote = extract.text[extract.place(place) :][: place.end - place.start]
+        score = round(hit.score, 4)
+        source = Source(facts=hit.document, marks=marks, quote=quote, span=place, relevance=score)
+        label = extract.speaker or plain(" › ".join(marks.heading(place)))
+        self.text += prefix + (f"**{label}:** " if label else "")
+        begin, done = len(self.text), 0
+        citation = self.numbered(
+            source.citation(0, Span(start=begin, end=begin), VerdictName.QUOTED)
+        )
+        for span in extract.sentences:
+            at = extract.place(span)
+            text = extract.text[at : at + span.end - span.start]
+            heading = marks.heading(span)[-1:] == (text,)
+            if heading and (not done or text == label.rpartition(" › ")[2]):
+                done = (
+                    at
+                    + len(text)
+                    + len(extract.text[at + len(text) :])
+                    - len(extract.text[at + len(text) :].lstrip())
+                )
+                continue
+            self.text += extract.text[done:at].replace("\n", f"\n{prefix}")
+            done = at + len(text)
+            if heading:
+                self.text += f"**{plain(text)}**"
+                continue
+            self.sentences.append(
+                Sentence(
+                    text=text,
+                    span=Span(start=len(self.text), end=len(self.text) + len(text)),
+                    verdict=Verdict(
+                        name=VerdictName.QUOTED,
+                        method="verbatim",
+                        score=1.0,
+                        key=extract.piece.key,
+                        source=span,
+                    ),
+                    citations=(citation.id,),
+                    marked=span in extract.marked,
+                    within=span != extract.sentences[-1],
+                )
+            )
+            self.text += text
+        if citation.answer_span.start == begin:
+            whole = Span(start=begin, end=len(self.text))
+            self.citations[citation.id - 1] = replace(citation, answer_span=whole)
+        self.text += f" {styled(self.kb, citation, self.kb.settings.citations.style)}"
+
     def numbered(self, cited: Citation) -> Citation:
         """``cited`` as it is numbered on this page: as the one before of the same source span."""
         for known in self.citations:
@@ -123,6 +180,31 @@ def cite(
     page = CitedText(kb)
     add_draft(page, draft, checked, evidence)
     return page
+
+
+def cite_extracts(
+    kb: KnowledgeBase, extracts: Sequence[Extract], text: str = "", prefix: str = ""
+) -> CitedText:
+    """The extracts in order, a paragraph each, behind ``text``.
+
+    Raises:
+        StoreError: the catalogue cannot be read.
+    """
+    page = CitedText(kb, text=text)
+    places = [
+        (one.piece.hit.document.id, Span(start=one.parts[0].start, end=one.parts[-1].end))
+        for one in extracts
+    ]
+    marks = kb.catalogue.marks_over(places)
+    for extract, held in zip(extracts, marks, strict=True):
+        page.text += "\n\n" if page.text and not page.text.endswith("\n") else ""
+        page.show(extract, Marks(held), prefix)
+    return page
+
+
+def plain(label: str) -> str:
+    """A heading as it stands between the stars of a label: without marks of its own."""
+    return " ".join(label.replace("*", "").split()).rstrip(":")
 
 
 def add_draft(

@@ -78,9 +78,10 @@ def _append(page: CitedText, reply: Reply) -> None:
         numbers = []
         for number in sentence.citations:
             marker = f" {styled(page.kb, own[number], style)}"
-            done += len(marker) if reply.text.startswith(marker, done) else 0
             cited = page.numbered(replace(own[number], answer_span=span))
-            page.text += f" {styled(page.kb, cited, style)}"
+            if not sentence.within:
+                done += len(marker) if reply.text.startswith(marker, done) else 0
+                page.text += f" {styled(page.kb, cited, style)}"
             numbers.append(cited.id)
         page.sentences.append(replace(sentence, span=span, citations=tuple(numbers)))
     page.text += reply.text[done:]

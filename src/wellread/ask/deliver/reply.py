@@ -14,7 +14,6 @@ from wellread.answers import (
     EXTRACTIVE,
     LIMITED,
     NOBODY,
-    Checked,
     Citation,
     Confidence,
     Conflict,
@@ -23,13 +22,17 @@ from wellread.answers import (
     Sentence,
     Table,
 )
-from wellread.ask.deliver.cite import CitedText, cite
+from wellread.ask.deliver.cite import CitedText, cite_extracts
 from wellread.ask.deliver.false_presuppositions import premises
 from wellread.ask.deliver.told_days import told_day
 from wellread.ask.retrieve.learned.flagged_sentences import flagged_of_documents
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.question_parts import parts_of
+from wellread.ask.verify.confidence import DISPUTED, LIMIT_LEFT_OUT, declined, of_extracts
+from wellread.ask.verify.conflicts.detect import Disagreement
+from wellread.ask.verify.conflicts.disputes import conflict_of, told
 from wellread.ask.write.drafting import Written
+from wellread.ask.write.extracts import Extract, Extracts
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, ConstraintKind
 from wellread.text.parsed import parse
@@ -58,8 +61,8 @@ _HELP = (
     (re.compile(r"\bwho\b|\bwhose\b|\bwhom\b", re.I), "news, minutes or directories"),
 )
 NO_ANSWER = "The sources do not answer this question."
-UNCLEAR = "The sources do not clearly answer this question. The nearest that they say is: "
-POSSIBLE = 0.2  # confidence, from which the nearest sentence of a refused answer is shown
+NEAR_ONES = "\n\nThe nearest passages, which may not answer it:\n\n"
+NEAREST = 2  # extracts that a refusal quotes
 RELATED = 5
 RELATED_SIMILARITY = 0.2
 NOT_SURE = Confidence(score=0.0, band="none", reasoning="nothing was judged")
@@ -86,6 +89,7 @@ class Reply:
     premises: tuple[str, ...] = ()
     readings: tuple[str, ...] = ()  # questions to ask next
     notes: tuple[str, ...] = ()  # what became of it on the way out
+    failures: tuple[str, ...] = ()
     related: tuple[Related, ...] = ()
     table: Table | None = None
     repaired_citations: int = 0
@@ -183,34 +187,72 @@ def deliver(
     )
 
 
-def nearest(
+def deliver_extracts(
     kb: KnowledgeBase,
-    written: Written | None,
-    kept: Sequence[Checked],
+    analysis: Analysis,
     evidence: Sequence[Evidence],
-    sure: Confidence,
-) -> CitedText | None:
-    """The first sentence that was extracted, after the words that it may not be the answer.
+    found: Extracts,
+    dispute: Disagreement | None = None,
+) -> Reply:
+    """The extracts in order; below the threshold the reply that the material does not answer.
 
-    None where it hardly can be; where a model wrote, since what it says is no quotation; and where
-    the sentence is part of a list.
+    Args:
+        dispute: on what the evidence disagrees; its sentences stand in the extracts.
     """
-    if written is None or written.by != EXTRACTIVE or written.arranged or not kept:
-        return None
-    first = kept[0]
-    quoted = first.verdict.name.supports and "\n" not in first.claim.text
-    if not quoted or sure.score < POSSIBLE:
-        return None
-    return cite(kb, UNCLEAR + first.claim.text, [first], evidence)
+    fit, lost = unflagged_extracts(kb, found.shown)
+    caps = [LIMIT_LEFT_OUT] if analysis.relaxed else []
+    sure = of_extracts(kb, found, [*caps, DISPUTED] if dispute else caps)
+    if sure.band == "none" or not fit:
+        reply = no_data(kb, analysis, evidence, fit)
+        return replace(reply, sure=declined(sure), notes=flagged_note(lost))
+    low = sure.band == "low" and kb.settings.features.admit_uncertainty
+    lead = f"{LIMITED.rstrip()}\n\n" if low else ""
+    cited = cite_extracts(kb, fit, lead + (told(dispute, evidence) if dispute else ""))
+    gaps = missing(analysis, evidence) if sure.band == "low" else ()
+    return Reply(
+        text=cited.text + told_day(analysis.question, cited.citations),
+        by=EXTRACTIVE,
+        sentences=tuple(cited.sentences),
+        citations=tuple(cited.citations),
+        data_gaps=tuple(dict.fromkeys((*gaps, *unanswered(analysis, evidence)))),
+        conflicts=conflict_of(dispute, evidence, cited.sentences) if dispute else (),
+        sure=sure,
+        notes=flagged_note(lost),
+    )
+
+
+def unflagged_extracts(kb: KnowledgeBase, extracts: Sequence[Extract]) -> tuple[list[Extract], int]:
+    """The extracts without sentences that an expert flagged as harmful, and how many those are.
+
+    An extract of which no marked sentence is left goes.
+
+    Raises:
+        StoreError: the catalogue cannot be read.
+    """
+    flagged = flagged_of_documents(kb, [{one.piece.hit.document.id} for one in extracts])
+    kept: list[Extract] = []
+    lost = 0
+    for extract, harmful in zip(extracts, flagged, strict=True):
+        places = harmful.places([extract.of(span) for span in extract.sentences])
+        lost += len(places)
+        left = extract.without([extract.sentences[at] for at in sorted(places)])
+        kept += [left] if left.marked else []
+    return kept, lost
 
 
 def no_data(
-    analysis: Analysis, evidence: Sequence[Evidence], quoted: CitedText | None = None
+    kb: KnowledgeBase,
+    analysis: Analysis,
+    evidence: Sequence[Evidence],
+    extracts: Sequence[Extract] = (),
 ) -> Reply:
     """Says that the material does not answer, and what it has that is near.
 
     Args:
-        quoted: that it does not, with the nearest sentence (:func:`nearest`).
+        extracts: the nearest ones, of which two are quoted.
+
+    Raises:
+        StoreError: the catalogue cannot be read.
     """
     near = [piece for piece in evidence if (piece.hit.similarity or 0.0) >= RELATED_SIMILARITY]
     documents = {piece.hit.document.id: piece.hit.document for piece in near}
@@ -225,21 +267,17 @@ def no_data(
         )
         for document in list(documents.values())[:RELATED]
     )
-    text = quoted.text if quoted else NO_ANSWER
-    if related:
-        text += (
-            " The nearest material is: "
-            + "; ".join(dict.fromkeys(one.title for one in related))
-            + "."
-        )
-    else:
-        text += " Nothing in them is about it."
+    titles = "; ".join(dict.fromkeys(one.title for one in related))
+    text = NO_ANSWER
+    text += f" The nearest material is: {titles}." if related else " Nothing in them is about it."
     text += f" What would help: {would_help(analysis)} about {about(analysis)}."
+    quoted = extracts[:NEAREST] if related else ()
+    cited = cite_extracts(kb, quoted, f"{text}{NEAR_ONES}" if quoted else text, "> ")
     gaps = (*missing(analysis, evidence), *unanswered(analysis, evidence))
     return Reply(
-        text=text,
-        sentences=tuple(quoted.sentences) if quoted else (),
-        citations=tuple(quoted.citations) if quoted else (),
+        text=cited.text,
+        sentences=tuple(cited.sentences),
+        citations=tuple(cited.citations),
         data_gaps=gaps or (f"no source answers “{analysis.question.strip()}”",),
         related=related,
     )

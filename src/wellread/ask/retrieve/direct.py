@@ -8,58 +8,36 @@ from dataclasses import replace
 from typing import TypeVar
 
 from wellread.ask.retrieve.bridge import LedOn, led_on
-from wellread.ask.retrieve.further_passages import DEEPER, with_opening, with_promising
 from wellread.ask.retrieve.ranking import merged, varied
 from wellread.ask.retrieve.relax import search_within
 from wellread.ask.retrieve.retrieval import Retrieval
-from wellread.ask.understand.answer_kind import asks_how, guide_of, says_what, subject_of
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks
 from wellread.questions import Analysis
-from wellread.text.english import MONTHS
-from wellread.text.english_questions import BACK_MATTER
 from wellread.text.parsed import parse
-from wellread.text.sentences import sentence_spans
 from wellread.text.tokens import key_of
 from wellread.types import Hit
 
 ONE_THING = ("factual", "temporal")  # types of question that ask for one thing
-GUIDE_NEAR = 5  # hits, best first, among which the guide has to be
-LONGEST_GUIDE = 16  # passages; a longer document is a book, of which only what was found is read
-DEEP = 60  # hits among which a definition is looked for
-DEFINES = 1.5  # times its score, at most 1, for a passage that says what the thing asked about is
-UNDATED = 0.9  # what is left of the score of a span that does not say when
+DEEP = 60  # hits among which the words of one speaker are looked for
+OPENED = 3  # best documents whose first passage is read too
 OTHERS = 0.5  # of its score keeps a passage in which only others name what is asked about
-_MONTH = "|".join(MONTHS)
-_DATE = re.compile(
-    rf"\b(?:(?:1[5-9]|20)\d\d|(?:{_MONTH})\b(?=\s+\d)|\d{{1,2}}(?:st|nd|rd|th)?\s+(?:{_MONTH})"
-    r"|\d{1,2}:\d{2})\b",
-    re.IGNORECASE,
-)
 
 
 def direct(kb: KnowledgeBase, analysis: Analysis) -> Retrieval:
-    """The best passages for the question as a whole; for "when", those that hold a date first."""
+    """The best passages for the question as a whole, and how their best documents begin."""
     settings = kb.settings.retrieval
     text = analysis.searched
-    defining = subject_of(analysis.question)
-    limit = max(2 * settings.top_k, DEEP if defining or analysis.voices else DEEPER)
-    found = search_within(kb, analysis, text, limit)
-    candidates = _own_first(kb, analysis, _telling(analysis, found.hits))
-    candidates = _dated_first(candidates) if analysis.type == "temporal" else candidates
-    if defining:
-        candidates = _defining_first(defining, candidates)
-        candidates = with_opening(kb, analysis, defining, candidates)
+    found = search_within(kb, analysis, text, DEEP if analysis.voices else 2 * settings.top_k)
+    candidates = _own_first(kb, analysis, found.hits)
     hits, dropped = varied(candidates, settings.top_k, settings.diversity)
-    if not analysis.voices:
-        hits = with_promising(analysis.question, candidates, hits)
     further = LedOn(hits=hits)
-    if analysis.type in ONE_THING and not defining:
+    if analysis.type in ONE_THING:
         further = led_on(kb, text, found.filters, hits)
     return Retrieval(
         strategy="direct retrieval",
-        hits=tuple(further.hits),
+        hits=tuple(further.hits if analysis.voices else with_openings(kb, further.hits)),
         relaxed=found.relaxed,
         failures=found.failures,
         traces=(*found.traces, *further.traces),
@@ -67,15 +45,25 @@ def direct(kb: KnowledgeBase, analysis: Analysis) -> Retrieval:
     )
 
 
-def _telling(analysis: Analysis, hits: Sequence[Hit]) -> Sequence[Hit]:
-    """The hits without those of a changelog or a licence, where the question names none."""
-    asked = frozenset(word.lower() for word in parse(analysis.question).words)
-    kept = []
+def with_openings(kb: KnowledgeBase, hits: Sequence[Hit]) -> list[Hit]:
+    """The hits, and the first passage of each of the best documents behind its best hit.
+
+    What a thing is as a whole, what a paper contributes and who wrote it stands at the beginning.
+
+    Raises:
+        StoreError: the catalogue cannot be read.
+    """
+    first = {hit.document.id: hit for hit in reversed(hits)}
+    best = list(dict.fromkeys(hit.document.id for hit in hits))[:OPENED]
+    known = {hit.passage.id for hit in hits}
+    openings = {passage.document_id: passage for passage in kb.catalogue.openings_of(best)}
+    led: list[Hit] = []
     for hit in hits:
-        titled = frozenset(word.lower() for word in parse(hit.document.title).words)
-        if not titled or not titled <= BACK_MATTER or titled & asked:
-            kept.append(hit)
-    return kept or hits
+        led.append(hit)
+        opening = openings.get(hit.document.id) if hit is first[hit.document.id] else None
+        if opening and opening.id not in known and opening.version == hit.document.version:
+            led.append(replace(hit, passage=opening, ranks=(), similarity=None))
+    return led
 
 
 def _own_first(kb: KnowledgeBase, analysis: Analysis, hits: Sequence[Hit]) -> list[Hit]:
@@ -99,55 +87,6 @@ def _own_first(kb: KnowledgeBase, analysis: Analysis, hits: Sequence[Hit]) -> li
         whole = OTHERS + (1 - OTHERS) * share if turns else 1.0
         scored.append(replace(hit, score=hit.score * whole))
     return sorted(scored, key=lambda hit: -hit.score)
-
-
-def _defining_first(subject: str, hits: Sequence[Hit]) -> list[Hit]:
-    """The hits, best first, once those that say what ``subject`` is have gained."""
-    scored = [
-        replace(hit, score=min(1.0, hit.score * DEFINES))
-        if any(
-            says_what(subject, span.of(hit.passage.text))
-            for span in sentence_spans(hit.passage.text)
-        )
-        else hit
-        for hit in hits
-    ]
-    return sorted(scored, key=lambda hit: -hit.score)
-
-
-def _dated_first(hits: Sequence[Hit]) -> list[Hit]:
-    """The hits, best first, once those without a date have lost a little."""
-    scored = [
-        hit if _DATE.search(hit.passage.text) else replace(hit, score=hit.score * UNDATED)
-        for hit in hits
-    ]
-    return sorted(scored, key=lambda hit: -hit.score)
-
-
-def guides(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
-    """Direct retrieval, with the rest of a guide that is among the best; None without one."""
-    if not asks_how(analysis.question):
-        return None
-    found = direct(kb, analysis)
-    near = [hit.document for hit in found.hits[:GUIDE_NEAR]]
-    guide = guide_of(analysis.question, " ".join(analysis.terms), near)
-    if guide is None:
-        return None
-    passages = kb.catalogue.passages_of([guide.id])
-    if not 1 < len(passages) <= LONGEST_GUIDE:
-        return None
-    known = {hit.passage.id for hit in found.hits}
-    least = min(hit.score for hit in found.hits)
-    rest = [
-        Hit(passage=passage, document=guide, score=least)
-        for passage in passages
-        if passage.id not in known and passage.version == guide.version
-    ]
-    return replace(
-        found,
-        strategy=f"direct retrieval; then all of “{guide.title}”",
-        hits=(*found.hits, *rest),
-    )
 
 
 def persona(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
@@ -239,11 +178,6 @@ def compare(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
         for side in sides
     ]
     about = [_about(side, each.hits) for side, each in zip(sides, searched, strict=True)]
-    if not topic:
-        about = [
-            with_opening(kb, analysis, side, _defining_first(side, hits))
-            for side, hits in zip(sides, about, strict=True)
-        ]
     about = [hits[: settings.top_k] for hits in about]
     together = search_within(
         kb, analysis, analysis.subject or analysis.question, settings.top_k, purpose="all sides"
@@ -274,8 +208,7 @@ def synthesis(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
     if not found.hits:
         return None
     relevance = min(settings.diversity, SYNTHESIS_DIVERSITY)
-    candidates = with_opening(kb, analysis, subject_of(analysis.question), found.hits)
-    hits, dropped = varied(_of_few_sources(candidates), settings.top_k, relevance)
+    hits, dropped = varied(_of_few_sources(found.hits), settings.top_k, relevance)
     return Retrieval(
         strategy=f"a wide search, up to {MOST_SOURCES} sources",
         hits=tuple(hits),

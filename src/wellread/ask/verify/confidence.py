@@ -19,6 +19,7 @@ from typing import Literal, TypedDict
 from wellread.answers import RELAXED, Confidence
 from wellread.ask.aggregate.queries.result import CATALOGUE_SURE
 from wellread.ask.verify.confidence_features import Features
+from wellread.ask.write.extracts import Extracts
 from wellread.kb import KnowledgeBase
 from wellread.models.base import Embedder
 from wellread.store.schema.calibration_values import Calibration
@@ -116,6 +117,30 @@ def judge(
         reasoning=reasoning,
         model_claim=model_claim,
         shipped=shipped,
+    )
+
+
+def of_extracts(kb: KnowledgeBase, found: Extracts, caps: Sequence[Cap] = ()) -> Confidence:
+    """How likely what is shown lets a careful person read the answer.
+
+    Raises:
+        StoreError: the catalogue cannot be read.
+    """
+    scale = scale_of(kb)
+    score = round(found.confidence, 3)
+    likely = f"of 100 questions like this one, about {100 * score:.0f} find their answer here"
+    for cap in caps:
+        if cap.most < score:
+            score, likely = cap.most, f"{likely}; but {cap.why}"
+    shipped, calibration = score, scale["calibration"]
+    if calibration is not None:
+        score = calibration.of(score)
+        likely += f"; by {calibration.answers:,} rated answers of this base, {shipped} is {score}"
+    return Confidence(
+        score=score,
+        band=_band(score, scale["threshold"]),
+        reasoning=likely,
+        shipped=None if calibration is None else shipped,
     )
 
 

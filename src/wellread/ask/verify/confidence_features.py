@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from wellread.answers import Evidence, Verdict
-from wellread.ask.write.passage_reading import MOST_ODDS, PassageReadings
 from wellread.models.reader import Excerpt, Ranking, excerpts
 from wellread.models.readers.support_score import worth_of
 from wellread.questions import Analysis
@@ -68,15 +67,13 @@ def features_of(
     verdicts: Sequence[Verdict],
     lexical: Ranking,
     nearest: float | None = None,
-    readings: PassageReadings | None = None,
 ) -> Features:
     """Take the features of one answer.
 
     Args:
         verdicts: of the answer's sentences; none while it is not written.
         nearest: cosine of the question and the best sentence; None has it worked out, which
-            embeds the question and ``EMBEDDED`` sentences, unless there are ``readings``.
-        readings: what the reader said of the evidence, where one reads passages.
+            embeds the question and ``EMBEDDED`` sentences.
 
     Raises:
         ModelError: the embedder could not be run or reached.
@@ -96,7 +93,7 @@ def features_of(
         [Excerpt(text=piece.text, title=piece.hit.passage.context) for piece in pieces],
     )
     if nearest is None:
-        nearest = 0.0 if readings else _nearest(analysis.wanted, lines, worth, lexical)
+        nearest = _nearest(analysis.wanted, lines, worth, lexical)
     return Features(
         sentence=_unit(nearest),
         passage=_unit(max((piece.hit.similarity or 0.0 for piece in pieces), default=0.0)),
@@ -105,8 +102,6 @@ def features_of(
         names=_names(analysis, fullest),
         closeness=float(max(close, default=0.0)),
         support=support(verdicts),
-        answers=min(MOST_ODDS, max(-MOST_ODDS, readings.best)) if readings else None,
-        chosen=readings.nearest if readings else None,
     )
 
 

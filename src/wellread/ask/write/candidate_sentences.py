@@ -1,13 +1,13 @@
-"""The sentences of the evidence that could be part of an answer, and the page they are put on."""
+"""The sentences of the evidence that could be part of an answer."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from wellread.answers import Claim, Evidence
+from wellread.answers import Evidence
 from wellread.ask.retrieve.reported_speech import is_theirs, sentences_of
 from wellread.ask.understand.answer_kind import says_what
 from wellread.ask.understand.planted_orders import planted_in
@@ -150,65 +150,6 @@ def _opens(option: Option, piece: Evidence) -> bool:
         and piece.span.start + len(before) <= OPENING
         and len(before.split()) <= LONGEST_TITLE
     )
-
-
-@dataclass(slots=True)
-class Page:
-    """The text under construction, and the claims that it makes."""
-
-    evidence: Sequence[Evidence]
-    text: str = ""
-    claims: list[Claim] = field(default_factory=list)
-    _shown: set[tuple[int, int]] = field(default_factory=set)
-
-    def label(self, text: str) -> None:
-        """Start a paragraph with words of ours, which are no claim."""
-        self.text += f"{'' if not self.text else chr(10) * 2}{text}"
-
-    def view(self, option: Option, *, label: str = "", also: Sequence[str] = ()) -> None:
-        """Add one view of several as an item of a list.
-
-        Args:
-            label: words of ours in front of it.
-            also: keys of further evidence that says the same.
-        """
-        self.text += f"\n- {label}: " if label else "\n- "
-        self._add(option, also)
-
-    def say(self, option: Option, *, bullet: bool = False) -> None:
-        """Add a sentence, once."""
-        if (option.evidence, option.place) in self._shown:
-            return
-        if bullet:
-            self.text += "\n- " if self.text else "- "
-        elif self.text and not self.text.endswith("\n"):
-            self.text += " "
-        self._add(option, ())
-
-    def _add(self, option: Option, also: Sequence[str]) -> None:
-        self._shown.add((option.evidence, option.place))
-        self.text += option.text
-        key = self.evidence[option.evidence].key
-        self.claims.append(
-            Claim(text=option.text, keys=tuple(dict.fromkeys((key, *also))), source=option.span)
-        )
-
-    def say_all(self, ordered: Sequence[Option]) -> None:
-        """Add sentences; neighbouring items of a list stay a list, under what introduces it."""
-        listed = False
-        for option in ordered:
-            bullet = (
-                option.item
-                and sum(
-                    other.item and other.evidence == option.evidence and other.lead == option.lead
-                    for other in ordered
-                )
-                > 1
-            )
-            if listed and not bullet and self.text:
-                self.text += "\n\n"
-            listed = bullet
-            self.say(option, bullet=bullet)
 
 
 def is_sentence(option: Option) -> bool:

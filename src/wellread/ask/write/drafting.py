@@ -1,4 +1,4 @@
-"""The draft of an answer: by the language model where the budget allows, else extracted sentences.
+"""The draft of an answer by a language model, where one may write and the budget allows.
 
 ``write`` yields the draft's text as it comes and leaves the draft itself with a :class:`Drafting`.
 """
@@ -12,17 +12,9 @@ from dataclasses import dataclass, field, replace
 
 from anyio import to_thread
 
-from wellread.answers import EXTRACTIVE, Claim, Conflict, Evidence, TokenEvent, Usage
+from wellread.answers import Claim, Conflict, Evidence, TokenEvent, Usage
 from wellread.ask.retrieve.learned.flagged_sentences import FlaggedSentences, flagged_sentences
-from wellread.ask.retrieve.retrieval import Found
-from wellread.ask.write.extract import Material, extract
 from wellread.ask.write.parse_draft import VisibleStream, parse_draft
-from wellread.ask.write.passage_reading import (
-    Chooser,
-    PassageReadings,
-    for_reader,
-    read_evidence,
-)
 from wellread.ask.write.prompts import build_prompt, guard_of
 from wellread.ask.write.prompts.source_facts import SourceFacts, source_facts
 from wellread.ask_settings import Role
@@ -31,7 +23,6 @@ from wellread.kb import KnowledgeBase
 from wellread.kb.language_models import Standing, dollars, refusal
 from wellread.models.base import ModelUsage, Prompt, TextDelta
 from wellread.models.prices import prompt_tokens
-from wellread.models.reader import Reader
 from wellread.models.recording import RecordedModel
 from wellread.questions import Analysis
 
@@ -44,58 +35,34 @@ class Written:
 
     Attributes:
         fallback: why another writer than the configured one wrote it; empty when none did.
-        similarity: cosine of the question and the best extracted sentence; 0 from a model.
-        odds: the reader's highest log odds that an extracted sentence answers; None where it read
-            none.
         unknown_keys: evidence keys that the model made up; they are already removed.
         withheld: sentences that must not be shown (``guard.py``); they are already removed.
         model_claim: the model's own confidence, 0-1.
-        material: the sentences that it was extracted from; None when a model wrote it.
-        arranged: it is a list of a guide's steps or of the sides of a comparison.
     """
 
     text: str
     claims: tuple[Claim, ...]
     by: str
     fallback: str = ""
-    similarity: float = 0.0
-    odds: float | None = None
     unknown_keys: int = 0
     withheld: int = 0
     model_claim: float | None = None
     data_gaps: tuple[str, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     usage: Usage = field(default_factory=Usage)
-    material: Material | None = None
-    arranged: bool = False
 
 
 @dataclass(slots=True)
 class Drafting:
-    """Where a draft is left once all its text has come; None until then.
+    """Where a draft is left once all its text has come.
 
     Attributes:
-        readings: what the reader said of the evidence, where one reads passages.
-        reader_failed: it could not be run, so that words alone decide.
+        written: None until then, and where no model wrote.
+        fallback: why the configured model did not write; empty where it did, or none is.
     """
 
     written: Written | None = None
-    readings: PassageReadings | None = None
-    reader_failed: bool = False
-
-
-def begun(
-    kb: KnowledgeBase, analysis: Analysis, found: Found, evidence: Sequence[Evidence]
-) -> tuple[Found, Drafting]:
-    """The start of a draft, with what the reader says of the evidence where one reads passages."""
-    if kb.passage_reader is None or found.clusters or not for_reader(analysis):
-        return found, Drafting()
-    try:
-        readings = read_evidence(analysis, evidence, kb.passage_reader)
-    except ModelError as error:
-        failed = f"the reader failed, sentences are chosen by words: {error}"
-        return replace(found, failures=(*found.failures, failed)), Drafting(reader_failed=True)
-    return found, Drafting(readings=readings)
+    fallback: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,9 +87,9 @@ async def write(
 ) -> AsyncIterator[TokenEvent]:
     """The draft's text as it comes; the draft is left with ``drafting``.
 
-    Asked are the model, or the cheap one while the budget is low, then the fallback model; when
-    all fail or the budget is spent, sentences are extracted. The draft says why another than the
-    configured model wrote it. What a model wrote before it failed is void.
+    Asked are the model, or the cheap one while the budget is low, then the fallback model. There is
+    no draft when all fail, the budget is spent or no model is configured; ``drafting`` says why.
+    What a model wrote before it failed is void.
 
     Raises:
         SettingsError: a model's name or address cannot be used.
@@ -153,15 +120,9 @@ async def write(
         except ModelError as error:
             logger.warning("%s failed: %s", name, error)
             reasons.append(f"{name} failed: {error}")
-    written = drafting.written
-    if written is None:
-        most = analysis.liking.sentences(kb.settings.qa.max_sentences)
-        reader: Reader = kb.reader if "answers" in kb.reader.heads else kb.lexical
-        chooser = Chooser(sentences=reader, meaning=kb.lexical, readings=drafting.readings)
-        written = await to_thread.run_sync(by_extraction, analysis, evidence, chooser, most)
-    if drafting.readings:
-        drafting.readings = replace(drafting.readings, given=written.odds)
-    drafting.written = replace(written, fallback="; ".join(reasons))
+    drafting.fallback = "; ".join(reasons)
+    if drafting.written is not None:
+        drafting.written = replace(drafting.written, fallback=drafting.fallback)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,29 +187,12 @@ async def _by_model(
     )
 
 
-def by_extraction(
-    analysis: Analysis, evidence: Sequence[Evidence], chooser: Chooser, most: int
-) -> Written:
-    """A draft of about ``most`` sentences of the evidence."""
-    found = extract(analysis, evidence, chooser, most=most)
-    return Written(
-        text=found.text,
-        claims=found.claims,
-        by=EXTRACTIVE,
-        # Confidence was learned with cosines; another reader says something else.
-        similarity=found.best_similarity if chooser.cosines else 0.0,
-        odds=found.best_odds,
-        material=found.material,
-        arranged=found.arranged,
-    )
-
-
 # --- who may write, and what it costs --------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Who is asked to write, one after the other; when all fail, sentences are extracted.
+    """Who is asked to write, one after the other; when all fail, extracts are shown.
 
     Attributes:
         reason: why the configured model is not the first of them; empty when it is.

@@ -13,10 +13,9 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from wellread.answers import Evidence
-from wellread.ask.retrieve.further_passages import names_of
 from wellread.ask.understand.answer_kind import (
     defines,
     expected_of,
@@ -26,8 +25,7 @@ from wellread.ask.understand.answer_kind import (
 )
 from wellread.ask.write.asked_names import share_named, things_asked
 from wellread.ask.write.candidate_sentences import Option, introduces
-from wellread.ask.write.passage_reading import Chooser
-from wellread.models.reader import excerpts
+from wellread.models.reader import Ranking, excerpts
 from wellread.questions import Analysis
 from wellread.text.english import OF_ONESELF, SMALL_TALK
 from wellread.text.english_questions import GOING_ON, POINTING_BACK
@@ -45,21 +43,7 @@ UNNAMED = -0.6  # for a sentence that is not about the things that the question 
 TOLD = -1.5  # for a sentence that the question before it was answered with
 CHATTER = -1.2  # for a sentence of a talk that opens it, greets or hands over
 MEANING = 3.4
-UNREAD = -5.0  # log odds of a sentence that the reader was not given
-# Where the reader read the passages (benchmarks/train_choice.py). The passage's place counts for
-# less and the reader for more than fitted, since the fitted sets have one right passage each.
-READ_BIAS = -4.0
-READ_MEANING, USUAL = 3.0, 0.55  # what the cosine counts, and that of a usual best sentence
-READ = {
-    "terms": 1.91,
-    "above": 2.43,
-    "pairs": 0.87,
-    "passage": 3.55,
-    "expected": 0.35,
-    "lacking": -0.36,
-    "fits": 1.49,
-    "read": 0.8,
-}
+HEADED = 3  # words of a name from which on its noun may be missing ("consent decision making")
 
 _SMALL_TALK = re.compile(rf"\W*{SMALL_TALK}", re.IGNORECASE)
 _NO_EXPLANATION = re.compile(rf"\W*(?:{SMALL_TALK}|{OF_ONESELF}|{GOING_ON})", re.IGNORECASE)
@@ -104,16 +88,13 @@ class Scored:
 
     Attributes:
         score: by everything known of it, 0-1.
-        similarity: its cosine to the question; where the reader read it and others were better,
-            at most that of the farthest of these.
-        odds: the reader's log odds that it answers.
+        similarity: its cosine to the question.
     """
 
     option: Option
     score: float
     similarity: float
     features: SentenceFeatures
-    odds: float = UNREAD
 
 
 def score(
@@ -122,30 +103,35 @@ def score(
     options: Sequence[Option],
     features: Sequence[SentenceFeatures],
     places: Sequence[int],
-    chooser: Chooser,
+    lexical: Ranking,
 ) -> list[Scored]:
     """The options at ``places`` with their scores, best first."""
-    if chooser.readings is None:
-        stems = analysis.parsed.stem_set
-        texts = [_in_context(options[place], evidence, stems) for place in places]
-        similarities = chooser.sentences.answers(analysis.wanted, excerpts(*texts)).tolist()
-        likely = [
-            _likely(features[place], options[place], similarity)
-            for place, similarity in zip(places, similarities, strict=True)
-        ]
-    else:
-        likely, similarities = _by_reading(analysis, options, features, places, chooser)
+    stems = analysis.parsed.stem_set
+    texts = [_in_context(options[place], evidence, stems) for place in places]
+    similarities = lexical.answers(analysis.wanted, excerpts(*texts)).tolist()
     scored = [
         Scored(
             option=options[at],
-            score=chance,
+            score=_likely(features[at], options[at], near),
             similarity=near,
             features=features[at],
-            odds=_odds(options[at], chooser),
         )
-        for at, chance, near in zip(places, likely, similarities, strict=True)
+        for at, near in zip(places, similarities, strict=True)
     ]
     return sorted(scored, key=lambda each: (-each.score, each.option.evidence, each.option.place))
+
+
+def names_of(subject: str, analysis: Analysis) -> tuple[str, ...]:
+    """What ``subject``, a part of the question, may be called in the material."""
+    words = subject.split()
+    names = [subject, " ".join(words[:-1])] if len(words) >= HEADED else [subject]
+    stems = {parse(name).stems for name in names}
+    titles = [
+        entity.title
+        for entity in analysis.entities
+        if parse(entity.span.of(analysis.question)).stems in stems
+    ]
+    return tuple(dict.fromkeys((*names, *titles))) if subject else ()
 
 
 def features_of(
@@ -223,64 +209,6 @@ def promising(
     among = within or range(len(options))
     readable = [place for place in among if options[place].readable] or list(among)
     return sorted(readable, key=lambda place: (-rough(place), place))[:most]
-
-
-def read_or_promising(
-    options: Sequence[Option], features: Sequence[SentenceFeatures], chooser: Chooser
-) -> list[int]:
-    """Numbers of the options that can be scored: those that were read, else the promising ones."""
-    if chooser.readings is None:
-        return promising(options, features)
-    known = chooser.readings.sentences
-    read = [at for at, one in enumerate(options) if (one.evidence, one.place) in known]
-    telling = [at for at in read if options[at].readable or _leads(options[at], features[at])]
-    return telling or read or promising(options, features)
-
-
-def _leads(option: Option, features: SentenceFeatures) -> bool:
-    """Whether it gives the amount that is asked for and leads on to what has it: "Two rooms:"."""
-    return features.fits > 0 and option.text.rstrip().endswith(":")
-
-
-def _odds(option: Option, chooser: Chooser) -> float:
-    read = chooser.readings.sentences if chooser.readings else {}
-    found = read.get((option.evidence, option.place))
-    return found.odds if found else UNREAD
-
-
-def _by_reading(
-    analysis: Analysis,
-    options: Sequence[Option],
-    features: Sequence[SentenceFeatures],
-    places: Sequence[int],
-    chooser: Chooser,
-) -> tuple[list[float], list[float]]:
-    """The chances of the options at ``places``, and their cosines.
-
-    Only the best few are embedded; the others count as no nearer than the farthest of these.
-    """
-    odds = [_read_odds(features[place], options[place], chooser) for place in places]
-    best = sorted(range(len(places)), key=lambda at: -odds[at])[:EMBEDDED]
-    near = [0.0] * len(places)
-    if chooser.meaning is not None and best:
-        texts = [options[places[at]].text for at in best]
-        found = chooser.meaning.answers(analysis.wanted, excerpts(*texts)).tolist()
-        near = [min(found)] * len(places)
-        for at, cosine in zip(best, found, strict=True):
-            near[at] = cosine
-    chances = [
-        1 / (1 + math.exp(-(one + READ_MEANING * (cosine - USUAL))))
-        for one, cosine in zip(odds, near, strict=True)
-    ]
-    return chances, near
-
-
-def _read_odds(features: SentenceFeatures, option: Option, chooser: Chooser) -> float:
-    """The log odds of a sentence that was read, but for its meaning."""
-    values = asdict(features) | {"read": _odds(option, chooser)}
-    odds = READ_BIAS + math.fsum(weight * values[name] for name, weight in READ.items())
-    odds += CHATTER * (features.chatter and features.fits <= 0) + UNNAMED * (1 - features.named)
-    return odds + TOLD * features.told
 
 
 def _in_context(option: Option, evidence: Sequence[Evidence], asked: frozenset[str]) -> str:

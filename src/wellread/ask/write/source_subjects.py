@@ -69,18 +69,6 @@ def reports_of(evidence: Sequence[Evidence]) -> list[Report | None]:
     return [found.get(piece.hit.document.id) for piece in evidence]
 
 
-def with_further_reports(evidence: Sequence[Evidence], most: int) -> list[Evidence]:
-    """The first ``most`` pieces, and of the rest those that report the event of the very first."""
-    reports = reports_of(evidence)
-    first = reports[0] if reports else None
-    further = [
-        piece
-        for piece, report in zip(evidence[most:], reports[most:], strict=True)
-        if first is not None and report is not None and same_event(first, report)
-    ]
-    return [*evidence[:most], *further]
-
-
 def _report(piece: Evidence) -> Report | None:
     """None where the document has no date, or its lead names no day or nothing else."""
     published_at = piece.hit.document.published_at

@@ -13,18 +13,25 @@ from functools import partial
 
 from anyio import to_thread
 
-from wellread.answers import EXTRACTIVE, NOBODY, Checked, Claim, Evidence, Usage
+from wellread.answers import (
+    EXTRACTIVE,
+    NOBODY,
+    Checked,
+    Claim,
+    Evidence,
+    Usage,
+    Verdict,
+    VerdictName,
+)
 from wellread.ask.deliver.prune_draft import pruned
 from wellread.ask.verify.check_claims import checked as check_claims
-from wellread.ask.write.drafting import by_extraction
+from wellread.ask.write.extracts import extracts_of
 from wellread.ask.write.parse_draft import parse_draft
-from wellread.ask.write.passage_reading import Chooser
 from wellread.ask.write.prompts import pieces_of, said_in, wordings
 from wellread.ask.write.prompts.guard import Guard
 from wellread.kb import KnowledgeBase
 from wellread.models.base import ModelUsage, Prompt
 from wellread.models.prompts import fence_of, fenced, template
-from wellread.models.reader import Reader
 from wellread.questions import Analysis
 from wellread.reports import Facet, StopReason
 from wellread.research.model.asking import Heard, ask_in_turn
@@ -236,16 +243,23 @@ def _kept(
 
 
 def _chosen(kb: KnowledgeBase, analysis: Analysis, evidence: Sequence[Evidence]) -> SectionDraft:
-    """Sentences of the evidence, verbatim."""
-    reader: Reader = kb.reader if "answers" in kb.reader.heads else kb.lexical
-    chooser = Chooser(sentences=reader, meaning=kb.lexical)
-    written = by_extraction(analysis, evidence, chooser, kb.settings.qa.max_sentences)
-    checked = checked_claims(kb, written.claims, evidence, analysis.voices)
-    text, kept = pruned(written.text, checked, [item for item in checked if _borne_out(item)])
-    if not kept:
-        return SectionDraft()
-    removed = len(checked) - len(kept)
-    return SectionDraft(text=text, checked=tuple(kept), by=EXTRACTIVE, removed=removed)
+    """The marked sentences of the extracts that answer, verbatim."""
+    checked = tuple(
+        Checked(
+            claim=Claim(text=extract.of(span), keys=(extract.piece.key,), source=span),
+            verdict=Verdict(
+                name=VerdictName.QUOTED,
+                method="verbatim",
+                score=1.0,
+                key=extract.piece.key,
+                source=span,
+            ),
+        )
+        for extract in extracts_of(kb, analysis, evidence).shown
+        for span in sorted(extract.marked, key=lambda span: span.start)
+    )
+    text = " ".join(item.claim.text for item in checked)
+    return SectionDraft(text=text, checked=checked, by=EXTRACTIVE)
 
 
 def checked_claims(

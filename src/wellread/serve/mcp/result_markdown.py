@@ -64,8 +64,9 @@ def _signed(part: AnswerPart) -> str:
         said = sentence.span.of(answer.text)
         pieces.append(without_links(answer.text[place : sentence.span.start]))
         pieces.append(escaped(said) if literal else without_links(said))
-        pieces += [f" [{number}]" for number in sentence.citations]
-        pieces.append(f" {sentence.verdict.name.symbol}")
+        if not sentence.within:
+            pieces += [f" [{number}]" for number in sentence.citations]
+            pieces.append(f" {sentence.verdict.name.symbol}")
         place = max(place, after)
     rest = f"{answer.text[place:end]}\n"  # a bracket that ends it begins no link
     bare = literal and not part.sentences and answer.mode != "deep"  # a report has headings

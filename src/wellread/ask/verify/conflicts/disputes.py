@@ -1,29 +1,19 @@
-"""Disagreements of the evidence on their way into an answer, whoever drafted it.
-
-A draft that shows one view only gets the others; what was extracted gives way to all views. Once
-the sentences are checked and cited, each view knows its citations.
-"""
+"""What the evidence disagrees on, and why it may: every view is shown with its citations."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
-from wellread.answers import Claim, Conflict, Evidence, Sentence, View
-from wellread.ask.understand.answer_kind import expected_of
-from wellread.ask.verify.conflicts.compared_values import values
-from wellread.ask.verify.conflicts.detect import MOST_VIEWS, Disagreement, disagreement
-from wellread.ask.verify.conflicts.rival_amounts import rival_amounts
-from wellread.ask.write.candidate_sentences import Option, Page
-from wellread.ask.write.drafting import Written
-from wellread.ask.write.extract import Material, material_of
-from wellread.ask.write.passage_reading import PassageReadings
+from wellread.answers import Conflict, Evidence, Sentence, View
+from wellread.ask.verify.conflicts.detect import Disagreement, disagreement
+from wellread.ask.write.candidate_sentences import Option, options_of
+from wellread.ask.write.sentence_score import features_of
 from wellread.questions import Analysis
 from wellread.text.english import ROUGHLY
 from wellread.text.parsed import parse
+from wellread.types import Span
 
-LONGEST_LABEL = 80  # characters
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
 _ROUGH = re.compile(rf"\b(?:{'|'.join(ROUGHLY)}|estimated?|an average)\b", re.IGNORECASE)
@@ -37,124 +27,47 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dispute:
-    """A disagreement whose sentences stand in a draft: one claim for each view.
-
-    Attributes:
-        about: what on.
-        reason: why the sources may differ, in words; may be empty.
-    """
-
-    about: str
-    reason: str
-    views: tuple[Claim, ...]
+def disputed(analysis: Analysis, evidence: Sequence[Evidence]) -> Disagreement | None:
+    """What the evidence disagrees on, where the question asks for one thing."""
+    if analysis.type not in ("factual", "temporal", "counting"):
+        return None
+    options = options_of(evidence, analysis.voices)
+    features = features_of(analysis, evidence, options)
+    return disagreement(analysis, evidence, options, features)
 
 
-def with_disputes(
-    analysis: Analysis,
-    evidence: Sequence[Evidence],
-    written: Written,
-    readings: PassageReadings | None = None,
-) -> tuple[Written, tuple[Dispute, ...]]:
-    """The draft with every view of what the sources disagree on, and the disagreements.
-
-    Only where the question asks for one thing, and the draft is no list of steps or sides.
-
-    Args:
-        readings: what the reader said of the evidence, where one read it.
-    """
-    if analysis.type not in ("factual", "temporal", "counting") or written.arranged:
-        return written, ()
-    material = written.material or material_of(analysis, evidence)
-    found = disagreement(analysis, material.evidence, material.options, material.features)
-    if found is None and readings is not None and written.material is not None:
-        found = _by_amounts(analysis, material, readings)
-    if found is None:
-        return written, ()
-    if written.material is not None:
-        page = Page(evidence=material.evidence)
-    else:
-        shown = [
-            _shown(analysis, material.evidence, view[0], written.claims) for view in found.views
-        ]
-        if all(claim is not None for claim in shown):
-            views = tuple(dict.fromkeys(claim for claim in shown if claim is not None))
-            why = reason(found, material.evidence)
-            return written, (Dispute(about=_about(found), reason=why, views=views),)
-        page = Page(
-            evidence=material.evidence, text=written.text.rstrip(), claims=[*written.claims]
-        )
-    dispute = told(found, material.evidence, page)
-    return replace(written, text=page.text, claims=tuple(page.claims)), (dispute,)
+def stated_of(found: Disagreement | None) -> list[tuple[int, Span]]:
+    """The sentences that state the views: the number of the piece and the span of the document."""
+    return [(view[0].evidence, view[0].span) for view in found.views] if found else []
 
 
-def _by_amounts(
-    analysis: Analysis, material: Material, readings: PassageReadings
-) -> Disagreement | None:
-    odds = {place: one.odds for place, one in readings.sentences.items()}
-    rivals = rival_amounts(analysis, material.evidence, material.options, material.features, odds)
-    views = tuple((one,) for one in rivals[:MOST_VIEWS])
-    return Disagreement(kind="conflict", about=analysis.question, views=views) if views else None
-
-
-def settled(disputes: Sequence[Dispute], sentences: Sequence[Sentence]) -> tuple[Conflict, ...]:
-    """The disputes as conflicts, each view with the citations of its delivered sentence.
-
-    A view whose sentence was not delivered is left out, and a dispute with one view left.
-    """
-    found = []
-    for dispute in disputes:
-        views = [
-            View(text=sentence.text, citations=sentence.citations)
-            for claim in dispute.views
-            for sentence in sentences
-            if sentence.text == claim.text and claim.source in (None, sentence.verdict.source)
-        ]
-        if len(views) > 1:
-            found.append(Conflict(about=dispute.about, views=tuple(views), reason=dispute.reason))
-    return tuple(found)
-
-
-def told(found: Disagreement, evidence: Sequence[Evidence], page: Page) -> Dispute:
-    """Write every view onto ``page``, a list under a line that says what follows."""
+def told(found: Disagreement, evidence: Sequence[Evidence]) -> str:
+    """The line above the extracts that state the views."""
     why = reason(found, evidence)
     if found.kind == "meanings":
-        page.label(f"“{found.about}” can mean several things:")
-    else:
-        page.label(f"The sources differ{f' ({why})' if why else ''}:")
-    begun = len(page.claims)
-    for lead, *others in found.views:
-        also = [evidence[other.evidence].key for other in others]
-        page.view(lead, label=_label(found, lead, evidence), also=also)
-    return Dispute(about=_about(found), reason=why, views=tuple(page.claims[begun:]))
+        return f"“{found.about}” can mean several things:\n\n"
+    return f"The sources differ{f' ({why})' if why else ''}:\n\n"
 
 
-def _label(found: Disagreement, option: Option, evidence: Sequence[Evidence]) -> str:
-    """The title of a source whose sentence does not itself say what it is about."""
-    if found.kind != "meanings" or parse(found.about).stem_set <= option.stems:
-        return ""
-    title = " ".join(evidence[option.evidence].hit.document.title.split())
-    return title if len(title) <= LONGEST_LABEL else f"{title[:LONGEST_LABEL].rstrip()}…"
+def conflict_of(
+    found: Disagreement, evidence: Sequence[Evidence], sentences: Sequence[Sentence]
+) -> tuple[Conflict, ...]:
+    """The views with the citations of the sentences that state them; none where one is left."""
+    views = []
+    for lead, *_ in found.views:
+        key = evidence[lead.evidence].key
+        for sentence in sentences:
+            source = sentence.verdict.source
+            if sentence.verdict.key == key and source and source.overlaps(lead.span):
+                views.append(View(text=sentence.text, citations=sentence.citations))
+                break
+    if len(views) < 2:
+        return ()
+    return (Conflict(about=_about(found), views=tuple(views), reason=reason(found, evidence)),)
 
 
 def _about(found: Disagreement) -> str:
     return f"what “{found.about}” means" if found.kind == "meanings" else found.about
-
-
-def _shown(
-    analysis: Analysis, evidence: Sequence[Evidence], option: Option, claims: Sequence[Claim]
-) -> Claim | None:
-    """The claim that cites the option's source and gives its value, or quotes it."""
-    key = evidence[option.evidence].key
-    kind = expected_of(analysis.question)
-    wanted = values(kind, option.text, analysis.question)
-    for claim in claims:
-        if key not in claim.keys:
-            continue
-        if option.text in claim.text or wanted & values(kind, claim.text, analysis.question):
-            return claim
-    return None
 
 
 def reason(found: Disagreement, evidence: Sequence[Evidence]) -> str:

@@ -47,7 +47,10 @@ class EvidenceBody(SourceBody):
 
 
 class SentenceBody(Body):
-    """A sentence of the answer and its verdict; ``citations`` are numbers of the citations."""
+    """A sentence of the answer and its verdict; ``citations`` are numbers of the citations.
+
+    ``marked``: of a quoted stretch, the part that answers.
+    """
 
     text: str
     start: int
@@ -57,6 +60,7 @@ class SentenceBody(Body):
     score: float
     reason: str
     citations: tuple[int, ...]
+    marked: bool
 
 
 class ConfidenceBody(Body):

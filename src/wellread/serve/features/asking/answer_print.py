@@ -24,9 +24,10 @@ from wellread.serve.terminal import INDENT, linked, print_link, shortened
 from wellread.text.words import harmless
 
 LONGEST_QUOTE = 240
-CITED = "cited"  # the style of a marker
+CITED, MARKED = "cited", "marked"  # the styles of a marker, and of what answers in a quotation
 
 _BANDS = {"high": "green", "medium": "yellow", "low": "red", "none": "red"}
+_STYLES = {f"markdown.{CITED}": "bold cyan", f"markdown.{MARKED}": "bold"}
 _MARKER = re.compile(r"\[\d+(?:, ?\d+)*\]")
 _MARKS = re.compile(rf"({MARK.pattern}|{_MARKER.pattern})")
 
@@ -81,10 +82,10 @@ def print_answer(
 def _print_text(console: Console, answer: Answer) -> None:
     """The delivered text, its Markdown drawn, the sign of each sentence after it."""
     page = Markdown("")
-    page.inlines = page.inlines | {CITED, *VerdictName}
+    page.inlines = page.inlines | {CITED, MARKED, *VerdictName}
     page.parsed = [_signed(token, answer.sentences) for token in tokens_of(answer)]
     styles = {f"markdown.{name}": name.style for name in VerdictName}
-    with console.use_theme(Theme({**styles, f"markdown.{CITED}": "bold cyan"})):
+    with console.use_theme(Theme({**styles, **_STYLES})):
         lines = console.render_lines(page, pad=False)
     begun = False
     for line in lines:  # without the blanks that fill them, and those at the top
@@ -116,12 +117,16 @@ def _pieces(token: Token, sentences: Sequence[Sentence]) -> Iterator[Token]:
 
 def _told(content: str, sentences: Sequence[Sentence]) -> Iterator[tuple[str, str]]:
     """The text in pieces, each with the name of its style or none."""
+    style = ""
     for piece in filter(None, _MARKS.split(content)):
         if piece[0] == CLOSE:
-            name = sentences[int(piece.strip(CLOSE)) - 1].verdict.name
-            yield f" {name.symbol}", name
-        elif piece[0] != OPEN:
-            yield piece, CITED if _MARKER.fullmatch(piece) else ""
+            style, sentence = "", sentences[int(piece.strip(CLOSE)) - 1]
+            if not sentence.within:
+                yield f" {sentence.verdict.name.symbol}", sentence.verdict.name
+        elif piece[0] == OPEN:
+            style = MARKED if sentences[int(piece.strip(OPEN)) - 1].marked else ""
+        else:
+            yield piece, CITED if _MARKER.fullmatch(piece) else style
 
 
 def print_evidence(console: Console, pieces: Sequence[EvidenceBody]) -> None:

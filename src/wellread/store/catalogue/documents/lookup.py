@@ -191,6 +191,12 @@ def passages_of(connection: Connection, ids: Iterable[str]) -> list[Passage]:
     return list(_passages(rows_in(connection, statement, ids)))
 
 
+def openings_of(connection: Connection, ids: Iterable[str]) -> list[Passage]:
+    """The first passage of each of the documents, with its text."""
+    begins = _WHOLE_PASSAGE.where(passages.c.document_id.in_(VALUES), passages.c.ordinal == 0)
+    return list(_passages(rows_in(connection, begins, ids)))
+
+
 def neighbours(connection: Connection, passage_id: str, before: int, after: int) -> list[Passage]:
     """The passage with those around it, in reading order; empty when it is not live."""
     middle = connection.execute(

@@ -1,0 +1,258 @@
+"""How well windows answer a question: one linear score in three steps, and how sure it is.
+
+Free numbers (rank of the passage, matched words by their rarity) choose ``READ`` windows, the
+network reads those, cosines of the embedder order its best ``NEAREST``. The weights, and those of
+the logistic regression that says how likely the shown windows hold the answer, were fitted by
+``benchmarks/train_extracts.py`` leaving whole sets out; they stand in ``extract_weights.json``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wellread.answers import Evidence
+from wellread.ask.write.extract_windows import Window
+from wellread.models.base import Embedder
+from wellread.models.reader import PassageReader
+from wellread.text.parsed import parse
+
+FILE = "extract_weights.json"
+READ = 8  # windows that the network reads
+NEAREST = 4  # of them, best first, whose vectors are compared
+SENTENCES = 40  # most sentences that are embedded
+MOST_ODDS = 8.0
+FREE = ("rank", "log_rank", "cover", "cover_above", "prose")
+NETWORK = ("odds", "peak")
+COSINES = ("cosine", "sentence")
+COLUMNS = (*FREE, *NETWORK, *COSINES)
+SURE = ("most_odds", "odds", "most_cosine", "most_sentence", "sentence", "most_cover", "cover",
+        "lead", "rank")  # fmt: skip
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """Windows with their scores, best first.
+
+    Attributes:
+        windows: those that went through all steps first, then the others in the order of the
+            step that they left at.
+        shares: how likely each of the first ones is to hold the answer, as the score has it.
+        best: of each window its sentences, most likely to answer first.
+        confidence: how likely the three best of different places hold the answer, 0-1.
+        readings: what that was worked out from, by name.
+    """
+
+    windows: tuple[Window, ...]
+    shares: tuple[float, ...]
+    best: tuple[tuple[int, ...], ...]
+    confidence: float
+    readings: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readers:
+    """Who reads windows: a network, the embedder whose cosines the weights know, or nobody."""
+
+    network: PassageReader | None
+    embedder: Embedder | None
+
+    @property
+    def mode(self) -> str:
+        """Which weights count: ``full``, ``network``, ``cosines`` or ``free``."""
+        if self.network is None:
+            return "free" if self.embedder is None else "cosines"
+        return "network" if self.embedder is None else "full"
+
+
+def judged(
+    question: str,
+    windows: Sequence[Window],
+    evidence: Sequence[Evidence],
+    readers: Readers,
+    *,
+    most: tuple[int, int] = (READ, NEAREST),
+) -> Judged:
+    """The windows in the order in which they promise to answer ``question``.
+
+    Args:
+        most: how many are read, and of how many the vectors are compared.
+
+    Raises:
+        ModelError: a model cannot be run.
+    """
+    table = free_columns(question, windows, evidence)
+    weights = learned()
+    order = _best(table @ weights.score["free"])[: most[0]]
+    chosen = {at: _by_words(question, windows[at]) for at in order}
+    if readers.network is not None:
+        chosen |= read(question, windows, order, table, readers.network)
+        order = _sorted(order, table @ weights.score["network"])
+    if readers.embedder is not None:
+        near = order[: most[1]]
+        cosines = compare(question, windows, near, table, readers.embedder)
+        if readers.network is None:
+            chosen |= cosines
+        order = _sorted(near, table @ weights.score[readers.mode])
+    scores = table @ weights.score[readers.mode]
+    shares = np.exp(scores[order] - scores[order].max()) if order else np.zeros(0)
+    readings = sure_readings(table[order], scores[order], [windows[at].piece for at in order])
+    return Judged(
+        windows=tuple(windows[at] for at in order),
+        shares=tuple(float(share) for share in shares / (shares.sum() or 1.0)),
+        best=tuple(chosen[at] for at in order),
+        confidence=weights.confidence(readers.mode, readings) if order else 0.0,
+        readings=readings,
+    )
+
+
+def free_columns(question: str, windows: Sequence[Window], evidence: Sequence[Evidence]) -> Matrix:
+    """A row of ``COLUMNS`` for each window, of which those of models are 0.
+
+    Words count by their rarity among the pieces of evidence.
+    """
+    asked = parse(question).stem_set
+    held = [parse(piece.text).stem_set for piece in evidence]
+    among = {stem: sum(stem in one for one in held) for stem in asked}
+    rarity = {stem: math.log((len(held) + 1) / (1 + among[stem])) + 0.1 for stem in asked}
+    whole = math.fsum(rarity.values()) or 1.0
+    table = np.zeros((len(windows), len(COLUMNS)))
+    for row, window in zip(table, windows, strict=True):
+        piece = evidence[window.piece]
+        own = parse(window.text).stem_set
+        above = piece.heading.stem_set | parse(" ".join(window.speakers)).stem_set
+        row[: len(FREE)] = (
+            window.piece,
+            math.log1p(window.piece),
+            math.fsum(rarity[stem] for stem in asked & own) / whole,
+            math.fsum(rarity[stem] for stem in asked & (own | above)) / whole,
+            window.prose,
+        )
+    return table
+
+
+def read(
+    question: str, windows: Sequence[Window], places: Sequence[int], table: Matrix,
+    network: PassageReader,
+) -> dict[int, tuple[int, ...]]:  # fmt: skip
+    """Fill in what the network says of the windows at ``places``; their sentences, best first."""
+    readings = network.read(question, [windows[at].texts for at in places])
+    odds, peak = COLUMNS.index("odds"), COLUMNS.index("peak")
+    best: dict[int, tuple[int, ...]] = {}
+    for at, reading in zip(places, readings, strict=True):
+        table[at, odds] = min(MOST_ODDS, max(-MOST_ODDS, reading.answers))
+        table[at, peak] = math.exp(max(reading.sentences, default=-MOST_ODDS))
+        best[at] = tuple(_best(np.asarray(reading.sentences)))
+    return best
+
+
+def compare(
+    question: str, windows: Sequence[Window], places: Sequence[int], table: Matrix,
+    embedder: Embedder,
+) -> dict[int, tuple[int, ...]]:  # fmt: skip
+    """Fill in the cosines of the windows at ``places``; their sentences, nearest first."""
+    texts = list(dict.fromkeys(text for at in places for text in windows[at].texts))[:SENTENCES]
+    wholes = [windows[at].text for at in places]
+    if not wholes:
+        return {}
+    asked = embedder.embed([question], "query")[0]
+    cosines = embedder.embed([*wholes, *texts], "passage") @ asked
+    of_text = dict(zip(texts, map(float, cosines[len(wholes) :]), strict=True))
+    whole, nearest = COLUMNS.index("cosine"), COLUMNS.index("sentence")
+    best: dict[int, tuple[int, ...]] = {}
+    for at, cosine in zip(places, cosines, strict=False):
+        own = np.array([of_text.get(text, -1.0) for text in windows[at].texts])
+        table[at, whole], table[at, nearest] = 10 * cosine, 10 * own.max()
+        best[at] = tuple(_best(own))
+    return best
+
+
+def sure_readings(table: Matrix, scores: Matrix, pieces: Sequence[int]) -> dict[str, float]:
+    """What confidence is worked out from, for windows that are given best first."""
+    if not len(table):
+        return dict.fromkeys(SURE, 0.0)
+    column = {name: table[:, at] for at, name in enumerate(COLUMNS)}
+    second = next((at for at, piece in enumerate(pieces) if piece != pieces[0]), None)
+    return {
+        "most_odds": float(column["odds"].max()),
+        "odds": float(column["odds"][0]),
+        "most_cosine": float(column["cosine"].max()),
+        "most_sentence": float(column["sentence"].max()),
+        "sentence": float(column["sentence"][0]),
+        "most_cover": float(column["cover_above"].max()),
+        "cover": float(column["cover_above"][0]),
+        "lead": float(scores[0] - scores[second]) if second is not None else 2.0,
+        "rank": float(column["rank"][0]),
+    }
+
+
+# --- the numbers that come with the package --------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """The fitted numbers of each mode.
+
+    Attributes:
+        embedder: the embedder with whose cosines they were fitted.
+        score: a weight for each of ``COLUMNS``.
+        sure: of the logistic regression the bias, and a weight for each of ``SURE``.
+    """
+
+    embedder: str
+    score: Mapping[str, Matrix]
+    sure: Mapping[str, tuple[float, Matrix]]
+
+    def confidence(self, mode: str, readings: Mapping[str, float]) -> float:
+        """The probability that the shown windows hold the answer."""
+        bias, weights = self.sure[mode]
+        odds = bias + float(weights @ np.array([readings[name] for name in SURE]))
+        return 1 / (1 + math.exp(-min(50.0, max(-50.0, odds))))
+
+
+@cache
+def learned() -> Weights:
+    """The numbers that come with the package."""
+    text = resources.files("wellread.ask.write").joinpath(FILE).read_text(encoding="utf-8")
+    known = json.loads(text)
+    return Weights(
+        embedder=str(known["embedder"]),
+        score={
+            mode: np.array([float(held.get(name, 0.0)) for name in COLUMNS])
+            for mode, held in known["score"].items()
+        },
+        sure={
+            mode: (float(held["bias"]), np.array([float(held.get(name, 0.0)) for name in SURE]))
+            for mode, held in known["sure"].items()
+        },
+    )
+
+
+def comparable(embedder: Embedder) -> bool:
+    """Whether the cosines of ``embedder`` are those that the weights were fitted with.
+
+    A file of another precision has the same cosines, so only the model's name counts.
+    """
+    return embedder.identity.partition("/")[0] == learned().embedder
+
+
+def _by_words(question: str, window: Window) -> tuple[int, ...]:
+    """The window's sentences, those that share most words with the question first."""
+    asked = parse(question).stem_set
+    return tuple(_best(np.array([len(asked & parse(text).stem_set) for text in window.texts])))
+
+
+def _best(values: Matrix) -> list[int]:
+    return [int(at) for at in np.argsort(-values, kind="stable")]
+
+
+def _sorted(places: Sequence[int], scores: Matrix) -> list[int]:
+    return sorted(places, key=lambda at: -scores[at])

@@ -1,0 +1,205 @@
+"""Windows of whole sentences, and what a stretch needs around it to be read by itself.
+
+A window is what is read and scored: about 120 words of one passage, each beginning in the middle
+of the last. A stretch that is shown is completed from its document: a list has its lead-in and its
+other items, a row of a table its header, a line that announces something what it announces.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from wellread.answers import Evidence
+from wellread.ask.retrieve.reported_speech import is_theirs, sentences_of
+from wellread.text.sentences import sentence_spans
+from wellread.types import Span
+
+WINDOW = 120  # words; 80 lose .08 of the questions (measured on seven sets)
+AROUND = 3_000  # characters on each side of a stretch in which its list or table is looked for
+LONGEST_LIST = 260  # words of a list or a table that is shown whole
+LONGEST_LEAD = 60  # words of a line before a list that is shown with it
+LONGEST_HEADING = 12  # words of a line without a stop that is no sentence
+_LINE = re.compile(r"[^\n]+")
+_BULLET = re.compile(r"[ \t]*(?:[-*+•‣▪–]|\(?\d{1,3}[.)])[ \t]+(?=\S)")
+_ROW = re.compile(r"[^|\n]*\S[ \t]*\|[ \t]*\S")
+_STOPS = (".", "!", "?", "…", "。", "！", "？", "।", ":", ";")
+_CLOSING = "\"'”’)]*_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """Neighbouring sentences of one piece of evidence.
+
+    Attributes:
+        piece: the number of the piece.
+        sentences: spans of the piece's text, in order.
+        texts: the same, on one line each.
+        speakers: who says them; empty where nobody speaks.
+    """
+
+    piece: int
+    sentences: tuple[Span, ...]
+    texts: tuple[str, ...]
+    speakers: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """All of it, on one line."""
+        return " ".join(self.texts)
+
+    @property
+    def prose(self) -> float:
+        """The share of its words that stand in sentences, items or rows, not in bare lines."""
+        sizes = [len(text.split()) for text in self.texts]
+        whole = sum(
+            size
+            for size, text in zip(sizes, self.texts, strict=True)
+            if size > LONGEST_HEADING or ends_sentence(text) or " | " in text
+        )
+        return whole / (sum(sizes) or 1)
+
+
+def windows_of(number: int, piece: Evidence, voices: Sequence[str]) -> list[Window]:
+    """The windows of a piece of evidence; of what ``voices`` say alone, where there are any."""
+    told = [
+        (speaker, span, " ".join(span.of(piece.text).split()))
+        for speaker, span in sentences_of(piece)
+    ]
+    if voices:
+        told = [line for line in told if is_theirs(piece, line[0], line[2], voices)]
+    sizes = [len(text.split()) for _, _, text in told]
+    windows: list[Window] = []
+    start = 0
+    while start < len(told):
+        end, size = start, 0
+        while end < len(told) and (end == start or size + sizes[end] <= WINDOW):
+            size += sizes[end]
+            end += 1
+        run = told[start:end]
+        windows.append(
+            Window(
+                piece=number,
+                sentences=tuple(span for _, span, _ in run),
+                texts=tuple(text for _, _, text in run),
+                speakers=tuple(dict.fromkeys(speaker for speaker, _, _ in run if speaker)),
+            )
+        )
+        if end == len(told):
+            break
+        start += max(1, (end - start) // 2)
+    return windows
+
+
+def ends_sentence(text: str) -> bool:
+    """Whether ``text`` ends as a sentence does."""
+    return text.rstrip(_CLOSING).endswith(_STOPS)
+
+
+# --- what a stretch needs around it ----------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of the text: its span, and whether it is an item, a row, or neither."""
+
+    span: Span
+    kind: str  # "item", "row" or ""
+    alone: bool  # a blank line stands before it
+    text: str
+
+
+def completed(text: str, stretch: Span, marked: Sequence[Span]) -> list[Span]:
+    """The spans of ``text`` that show ``stretch`` so that it can be read by itself, in order.
+
+    The stretch itself, or the whole list or table in which ``marked`` stands where that is short;
+    before it the line that introduces the list, or the header of the table, which may stand apart.
+    """
+    lines = list(_lines(text))
+    held = [at for at, line in enumerate(lines) if _meet(line.span, stretch)]
+    if not held:
+        return [stretch]
+    start, end = stretch.start, stretch.end
+    if lines[held[-1]].text.endswith(":") and held[-1] + 1 < len(lines):
+        first, last = _run(lines, held[-1] + 1)
+        shown = lines[first : last + 1]
+        if lines[held[-1] + 1].kind and _words(shown) <= LONGEST_LIST:
+            end = max(end, lines[last].span.end)
+    listed = [at for at in held if lines[at].kind and _marked(lines[at].span, marked)]
+    before: list[Span] = []
+    if listed:
+        first, last = _run(lines, listed[0])
+        lead = _lead(lines, first)
+        if _words(lines[first : last + 1]) <= LONGEST_LIST:
+            start, end = min(start, lines[first].span.start), max(end, lines[last].span.end)
+        elif lines[first].kind == "row" and lines[first].span.end <= start:
+            before.append(lines[first].span)
+        if lead is not None:
+            if _adjoins(lines, lead, start):
+                start = min(start, lines[lead].span.start)
+            elif lines[lead].span.end <= start:
+                before.insert(0, lines[lead].span)
+    return [*before, Span(start=start, end=end)]
+
+
+def _lines(text: str) -> Iterator[_Line]:
+    last = 0
+    for match in _LINE.finditer(text):
+        line = match.group().strip()
+        if not any(char.isalnum() for char in line):
+            continue
+        bullet = _BULLET.match(match.group())
+        kind = "item" if bullet else "row" if _ROW.match(line) else ""
+        start = match.start() + len(match.group()) - len(match.group().lstrip())
+        alone = text.count("\n", last, match.start()) > 1
+        last = match.end()
+        yield _Line(Span(start=start, end=start + len(line)), kind, alone, line)
+
+
+def _run(lines: Sequence[_Line], at: int) -> tuple[int, int]:
+    """The first and the last line of the list or table around the line ``at``."""
+    kind = lines[at].kind
+    first = last = at
+    while (
+        first > 0 and lines[first - 1].kind == kind and not (kind == "row" and lines[first].alone)
+    ):
+        first -= 1
+    while last + 1 < len(lines) and lines[last + 1].kind == kind:
+        if kind == "row" and lines[last + 1].alone:
+            break
+        last += 1
+    return first, last
+
+
+def _lead(lines: Sequence[_Line], first: int) -> int | None:
+    """The line that introduces the list that begins at ``first``; None without one."""
+    if not first or lines[first - 1].kind:
+        return None
+    line = lines[first - 1]
+    return first - 1 if len(line.text.split()) <= LONGEST_LEAD else None
+
+
+def _adjoins(lines: Sequence[_Line], lead: int, start: int) -> bool:
+    return start <= lines[lead + 1].span.start
+
+
+def _words(lines: Sequence[_Line]) -> int:
+    return sum(len(line.text.split()) for line in lines)
+
+
+def _marked(line: Span, marked: Sequence[Span]) -> bool:
+    return any(_meet(line, span) for span in marked)
+
+
+def _meet(span: Span, other: Span) -> bool:
+    return span.start < other.end and other.start < span.end
+
+
+def sentences_in(text: str, spans: Sequence[Span]) -> list[Span]:
+    """The sentences of ``text`` that stand in ``spans``, in order."""
+    return [
+        Span(start=span.start + part.start, end=span.start + part.end)
+        for span in spans
+        for part in sentence_spans(span.of(text))
+    ]

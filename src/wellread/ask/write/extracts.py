@@ -1,0 +1,313 @@
+"""The answer without a language model: the places that answer, word for word. Read this first.
+
+evidence → windows of whole sentences → their scores (``extract_score.py``) → the best of different
+places, each completed so that it can be read by itself (``extract_windows.py``), with the part that
+answers marked.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from wellread.answers import Evidence
+from wellread.ask.write.extract_score import NEAREST, READ, Judged, Readers, comparable, judged
+from wellread.ask.write.extract_windows import (
+    AROUND,
+    Window,
+    completed,
+    sentences_in,
+    windows_of,
+)
+from wellread.errors import ModelError
+from wellread.kb import KnowledgeBase
+from wellread.questions import Analysis
+from wellread.text.parsed import parse
+from wellread.types import Span
+
+logger = logging.getLogger(__name__)
+
+SHOWN = 3  # extracts of an answer
+ENOUGH = 0.9  # of the score's shares, from which further extracts are not shown
+MARKED = 2  # sentences of an extract
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extract:
+    """A stretch of one document that can be read by itself.
+
+    Attributes:
+        piece: the evidence in which the answering sentences stand.
+        parts: spans of the document, in order; two where a lead-in or a header stands apart.
+        text: what stands there, a line break between parts.
+        sentences: spans of the document, in order.
+        marked: those of them that answer, best first.
+        speaker: who says the best one; empty where nobody speaks.
+    """
+
+    piece: Evidence
+    parts: tuple[Span, ...]
+    text: str
+    sentences: tuple[Span, ...]
+    marked: tuple[Span, ...]
+    speaker: str = ""
+
+    def place(self, span: Span) -> int:
+        """Where one of its sentences begins in its text."""
+        before = 0
+        for part in self.parts:
+            if part.start <= span.start < part.end:
+                return before + span.start - part.start
+            before += part.end - part.start + 1
+        raise ValueError(f"{span} is no part of the extract")
+
+    def of(self, span: Span) -> str:
+        """The text of one of its sentences."""
+        start = self.place(span)
+        return self.text[start : start + span.end - span.start]
+
+    def without(self, sentences: Collection[Span]) -> Extract:
+        """The extract without some of its sentences; itself without any."""
+        if not sentences:
+            return self
+        left = [span for span in self.sentences if span not in sentences]
+        return replace(
+            self,
+            parts=tuple(left),
+            text="\n".join(self.of(span) for span in left),
+            sentences=tuple(left),
+            marked=tuple(span for span in self.marked if span in left),
+        )
+
+    @property
+    def cited(self) -> Span:
+        """The place to open: the best marked sentence, with the other one where they adjoin."""
+        first, *others = self.marked
+        for span in others:
+            low, high = (first, span) if first.start < span.start else (span, first)
+            between = self.text[self.place(low) + low.end - low.start : self.place(high)]
+            if self.place(high) > self.place(low) and not any(map(str.isalnum, between)):
+                return Span(start=low.start, end=high.end)
+        return first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extracts:
+    """What was chosen for a question.
+
+    Attributes:
+        shown: best first; for a comparison those of each side.
+        confidence: how likely they hold the answer, 0-1.
+        failure: what could not be run and was done without, in words; may be empty.
+    """
+
+    shown: tuple[Extract, ...] = ()
+    confidence: float = 0.0
+    failure: str = ""
+
+
+def extracts_of(
+    kb: KnowledgeBase,
+    analysis: Analysis,
+    evidence: Sequence[Evidence],
+    stated: Sequence[tuple[int, Span]] = (),
+) -> Extracts:
+    """The extracts of ``evidence`` that answer the question; none where it has no sentence.
+
+    Args:
+        stated: sentences, by number of the piece and span of the document, that are shown too.
+
+    Raises:
+        ModelError: the embedder cannot be run.
+        StoreError: the catalogue cannot be read.
+    """
+    windows = [
+        window
+        for number, piece in enumerate(evidence)
+        for window in windows_of(number, piece, analysis.voices)
+    ]
+    if not windows:
+        return Extracts()
+    readers = Readers(
+        network=kb.passage_reader, embedder=kb.embedder if comparable(kb.embedder) else None
+    )
+    failure = ""
+    try:
+        choice = _chosen(analysis, windows, evidence, readers)
+    except ModelError as error:
+        if readers.network is None:
+            raise
+        logger.warning("the reader failed, extracts are chosen without it: %s", error)
+        failure = f"the reader failed, extracts were chosen without it: {error}"
+        choice = _chosen(analysis, windows, evidence, replace(readers, network=None))
+    best, confidence = choice
+    best = [*best, *_holding(stated, windows, evidence, best)]
+    most = analysis.liking.sentences(kb.settings.qa.max_sentences)
+    marks = _marks([marks for _, marks in best], most)
+    shown = [
+        _extract(kb, evidence[window.piece], window, chosen)
+        for (window, _), chosen in zip(best, marks, strict=True)
+    ]
+    if analysis.liking.length == "short":
+        shown = [_marked_alone(extract) for extract in shown]
+    return Extracts(shown=tuple(_apart(shown)), confidence=confidence, failure=failure)
+
+
+Choice = tuple[list[tuple[Window, tuple[int, ...]]], float]
+
+
+def _chosen(
+    analysis: Analysis, windows: Sequence[Window], evidence: Sequence[Evidence], readers: Readers
+) -> Choice:
+    """The windows that are shown, each with its sentences, best first, and how sure that is."""
+    sides = [_of_side(side, windows, evidence) for side in analysis.sides]
+    if sum(map(bool, sides)) < 2:
+        found = judged(analysis.wanted, windows, evidence, readers)
+        return _first(found, SHOWN), found.confidence
+    share = max(1, READ // len(sides)), max(1, NEAREST // len(sides))
+    told: list[tuple[Window, tuple[int, ...]]] = []
+    sure: list[float] = []
+    for held in sides:
+        if held:
+            found = judged(analysis.wanted, held, evidence, readers, most=share)
+            told += [each for each in _first(found, 1) if each not in told]
+            sure.append(found.confidence)
+    return told, min(sure)
+
+
+def _of_side(side: str, windows: Sequence[Window], evidence: Sequence[Evidence]) -> list[Window]:
+    """The windows that name a side, in their text or in what stands above it."""
+    name = parse(side).stem_set
+    return [
+        window
+        for window in windows
+        if name and name <= parse(window.text).stem_set | evidence[window.piece].heading.stem_set
+    ]
+
+
+def _first(found: Judged, most: int) -> list[tuple[Window, tuple[int, ...]]]:
+    """The best windows of different pieces, as many as are needed to be sure enough."""
+    told: list[tuple[Window, tuple[int, ...]]] = []
+    covered = 0.0
+    for window, share, best in zip(found.windows, found.shares, found.best, strict=True):
+        if any(window.piece == other.piece for other, _ in told):
+            continue
+        if len(told) == most or covered >= ENOUGH:
+            break
+        told.append((window, best[:MARKED]))
+        covered += share
+    return told
+
+
+def _holding(
+    stated: Sequence[tuple[int, Span]],
+    windows: Sequence[Window],
+    evidence: Sequence[Evidence],
+    shown: Sequence[tuple[Window, tuple[int, ...]]],
+) -> list[tuple[Window, tuple[int, ...]]]:
+    """A window around each of the sentences ``stated`` that none of ``shown`` marks."""
+    added: list[tuple[Window, tuple[int, ...]]] = []
+    for number, span in stated:
+        start = evidence[number].span.start
+        place = Span(start=span.start - start, end=span.end - start)
+        for window in windows:
+            at = [n for n, one in enumerate(window.sentences) if one.overlaps(place)]
+            if window.piece == number and at:
+                if not any(window.piece == w.piece and at[0] in marks for w, marks in shown):
+                    added.append((window, (at[0],)))
+                break
+    return added
+
+
+def _marks(best: Sequence[Sequence[int]], most: int) -> list[tuple[int, ...]]:
+    """Which sentences of each extract are marked: the best of each, then the second best."""
+    marks = [tuple(places[:1]) for places in best]
+    for at, places in enumerate(best):
+        if sum(map(len, marks)) >= most:
+            break
+        marks[at] = tuple(places[:MARKED])
+    return marks
+
+
+def _extract(kb: KnowledgeBase, piece: Evidence, window: Window, marks: Sequence[int]) -> Extract:
+    """A window as an extract, with what it needs around it in its document."""
+    first = piece.span.start
+    sentences = [Span(start=first + s.start, end=first + s.end) for s in window.sentences]
+    marked = tuple(sentences[at] for at in marks)
+    speaker = next(
+        (turn.speaker for turn in piece.turns for span in marked[:1] if turn.span.overlaps(span)),
+        "",
+    )
+    runs = _runs(piece, sentences)
+    if len(runs) == 1 and not piece.turns:
+        begin = max(0, runs[0].start - AROUND)
+        around = Span(start=begin, end=min(piece.hit.document.characters, runs[0].end + AROUND))
+        (text,) = kb.catalogue.texts([(piece.hit.document.id, around)])
+        local = [Span(start=one.start - begin, end=one.end - begin) for one in (*runs, *marked)]
+        parts = completed(text, local[0], local[1:])
+        sentences = [_moved(one, begin) for one in sentences_in(text, parts)]
+        texts = [part.of(text) for part in parts]
+        runs = [_moved(part, begin) for part in parts]
+    else:
+        texts = [piece.text[run.start - first : run.end - first] for run in runs]
+    return Extract(
+        piece=piece,
+        parts=tuple(runs),
+        text="\n".join(texts),
+        sentences=tuple(sentences),
+        marked=tuple(one for one in _in(sentences, marked)),
+        speaker=speaker,
+    )
+
+
+def _runs(piece: Evidence, sentences: Sequence[Span]) -> list[Span]:
+    """Neighbouring sentences as one span; of one speaker alone they may stand apart."""
+    runs: list[Span] = []
+    for span in sentences:
+        between = (
+            piece.text[runs[-1].end - piece.span.start : span.start - piece.span.start]
+            if runs
+            else ""
+        )
+        if runs and not any(char.isalnum() for char in between):
+            runs[-1] = Span(start=runs[-1].start, end=span.end)
+        else:
+            runs.append(span)
+    return runs
+
+
+def _in(sentences: Sequence[Span], marked: Sequence[Span]) -> list[Span]:
+    """The sentences that hold ``marked``, in their order and none twice."""
+    held = [one for span in marked for one in sentences if one.overlaps(span)]
+    return list(dict.fromkeys(held))
+
+
+def _moved(span: Span, by: int) -> Span:
+    return Span(start=span.start + by, end=span.end + by)
+
+
+def _marked_alone(extract: Extract) -> Extract:
+    """The extract with its marked sentences alone, where room is short."""
+    return extract.without([span for span in extract.sentences if span not in extract.marked])
+
+
+def _apart(extracts: Sequence[Extract]) -> list[Extract]:
+    """The extracts without those that an earlier one of the same document holds already."""
+    kept: list[Extract] = []
+    for extract in extracts:
+        twin = next((at for at, one in enumerate(kept) if _covers(one, extract)), None)
+        if twin is None:
+            kept.append(extract)
+        else:
+            marked = dict.fromkeys((*kept[twin].marked, *_in(kept[twin].sentences, extract.marked)))
+            kept[twin] = replace(kept[twin], marked=tuple(marked))
+    return kept
+
+
+def _covers(extract: Extract, other: Extract) -> bool:
+    """Whether the other's marked sentences stand in the extract too."""
+    same = extract.piece.hit.document.id == other.piece.hit.document.id
+    return same and all(
+        any(one.overlaps(span) for one in extract.sentences) for span in other.marked
+    )
