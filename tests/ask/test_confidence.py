@@ -15,7 +15,6 @@ from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ask.verify.confidence import (
     LIMIT_LEFT_OUT,
     comparable,
-    hopeful,
     judge,
     learned,
     score,
@@ -122,13 +121,6 @@ def test_cosines_of_another_embedder_are_not_weighed_and_the_reason_says_so() ->
     assert "words alone" in judge(GOOD, 0.3, comparable=False).reasoning
     assert "words alone" not in judge(GOOD, 0.3).reasoning
     assert not comparable(ReadableEmbedder())
-
-
-def test_a_model_is_asked_in_doubt_but_not_in_vain() -> None:
-    doubtful = replace(GOOD, sentence=0.35, passage=0.35, together=0.4, words=0.4, closeness=0.3)
-    assert judge(doubtful, 0.3).band == "none"
-    assert hopeful(doubtful, 0.3)
-    assert not hopeful(FAR, 0.3)
 
 
 def test_a_limit_let_go_of_caps_the_score() -> None:

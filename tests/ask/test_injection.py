@@ -91,7 +91,8 @@ def quoted(kb: KnowledgeBase, done: Answer) -> None:
             document = kb.catalogue.document(citation.document_id)
             assert document is not None
             assert citation.source_span.of(document.text) == citation.quote
-            assert sentence.text in citation.quote
+            source = sentence.verdict.source
+            assert source is not None and source.of(document.text) == sentence.text
 
 
 @every_plant

@@ -11,7 +11,6 @@ from tests.doubles.replies import Failure, Reply, Text
 
 from wellread.answers import Answer, FinalEvent, Question, TokenEvent
 from wellread.ask.answer import answer, final
-from wellread.ask.write.drafting import estimate, plan
 from wellread.calls import ANSWER, EMBED_PASSAGE, Call
 from wellread.errors import BudgetError, ModelError, ModelTimeoutError, SettingsError
 from wellread.ingest.run import add
@@ -270,34 +269,6 @@ async def test_other_calls_keep_the_budget_too(opened: Opened) -> None:
     assert ("judge", "one") in purposes
     assert ("judge", "cheap") in purposes
     assert (len(one.prompts), len(cheap.prompts)) == (1, 1)
-
-
-# --- estimates -------------------------------------------------------------------------------
-
-
-def test_an_estimate_comes_before_the_first_call(opened: Opened) -> None:
-    prompts = [Prompt(system="", user="word " * 1000), Prompt(system="", user="word " * 500)]
-    one = scripted("one")
-    with opened(one, generation=DOLLARS, budget={"daily": 0.25}) as kb:
-        made = estimate(kb, prompts)
-        dear = estimate(kb, prompts, max_tokens=1_000)
-    assert (made.model, made.calls, made.input_tokens, made.output_tokens) == (
-        "one:model", 2, made.input_tokens, 200,
-    )  # fmt: skip
-    assert 1500 <= made.input_tokens <= 1900
-    assert made.cost == pytest.approx((made.input_tokens + 200) * 100 / 1_000_000)
-    assert (made.known, made.refused) == (True, "")
-    assert "the call may cost" in dear.refused
-    assert one.prompts == []
-
-
-def test_an_estimate_of_an_unknown_price_says_so(opened: Opened) -> None:
-    with opened(scripted("one")) as kb:
-        made = estimate(kb, [Prompt(system="", user="word")])
-        assert (made.cost, made.known) == (0.0, False)
-    with opened() as kb:
-        assert estimate(kb, [Prompt(system="", user="word")]).calls == 0
-        assert plan(kb).writers == ()
 
 
 # --- over HTTP -------------------------------------------------------------------------------

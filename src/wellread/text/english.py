@@ -66,8 +66,6 @@ SEEMING_DENIALS = (
 )
 # Words of number that count nothing exactly, or are parts of other words of number.
 LOOSE_NUMBERS = frozenset("one first second third hundred thousand million twice zero".split())
-# Words that begin one of several sentences, each of which tells one of what was announced.
-COUNTING_ON = frozenset("also another finally first fourth further last other second third".split())
 # Words of direction: what makes more of something, and what makes less.
 RISING = frozenset(
     """
@@ -160,16 +158,6 @@ SMALL_TALK = (
     r"|today,? we|we(?:['’]re| are) (?:going to|here to|joined)|i(?:['’]m| am) joined)\b"
 )
 OF_ONESELF = r"(?:(?:so|and|but|well|now),?\s+)*(?:i|you|we)(?:['’]\w+)?\b"
-# What tells somebody to do something, as patterns, and what follows the verb of an order.
-DUTIES = (
-    "you (?:will )?(?:need|must|should|can|have to)",
-    *("(?:needs?|has|have) to", "must", "should", "make sure", "do not", "don['’]t", "never"),
-    *("always", "at least", "at most", "please"),
-)
-AFTER_ORDERS = (
-    "the a an your all each every it them no not any only with for at to in on up out off down "
-    "people someone"
-).split()
 
 # Words that point at something said elsewhere.
 POINTING = (

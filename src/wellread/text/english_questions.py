@@ -306,14 +306,6 @@ NO_PLURALS = frozenset(
     " class series happens means bias gas loss focus cause".split()
 )
 PLURALS = frozenset("criteria people children data corpora phenomena media men women".split())
-OF = _form(r"\b(?:of|for|in|about|on|with|to|from)\b")
-# With these a sentence begins that goes on about something, and names nothing.
-POINTING_WORDS = """
-    This That These Those It There He She They We Here What Each Such One Another
-    """.split()
-LEADING_TO = _form(
-    r"\bfollowing\s+(?P<what>[^,:;]+?)(?=\s+(?:of|in|for|on|to|that|which)\b|[,:;]|$)"
-)
 
 # --- what a text says of itself -----------------------------------------------------------------
 
@@ -336,8 +328,6 @@ BACK_MATTER = frozenset(
     bibliography changelog contents introduction license licence references transcript footnotes
     """.split()
 )
-# Before what something else is compared with: "cheaper than the ferry".
-STANDARD = r"(?:than|unlike|instead\s+of|compared\s+(?:to|with)|as\s+opposed\s+to)"
 # Before a name that is told beside it: "we present Skiff, a boat".
 PRESENTED = r"\b(?:present|introduc|propos|describ|develop|releas|call|nam)(?:e|es|s|ed)?\s+"
 # How what is said begins that goes on from what somebody said before.

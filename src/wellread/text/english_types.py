@@ -189,12 +189,6 @@ A_PLACE = re.compile(
     rf"{_PLACED}[A-Z]|\b(?:in|at|on|inside|near|behind|beside|outside|along|under|above)\s+"
     rf"(?:the|an?|its|their|our|my)\s+(?!{_NO_PLACES}\b)[a-z]"
 )
-AN_AGENT = re.compile(
-    r"\b[Bb]y\s+(?:the|an?|its|their|\w+\s+(?:people|members|residents))\b"
-    r"|^(?:The|An?|Its|Their|Our)\s+(?:[\w-]+\s+){0,2}?(?:\w{2,}(?:ers?|ors?|ists?|man|woman|men|women)"
-    r"|councils?|committees?|boards?|teams?|members?|residents?|volunteers?|staff|people|group"
-    r"|companies|company|association|assembly|jury|crew|parents?|students?)\b"
-)
 BEFORE_A_PLACE = re.compile(rf"{_PLACED}$")
 A_REASON = _form(
     r"\b(?:because|since|due to|so that|in order to|reasons?|caused?|causes|therefore|thanks to"
@@ -303,8 +297,6 @@ ASKS_HOW = _form(
     r"(?:how\s+(?:do|does|can|could|should|would)\s+(?:i|we|you|one|someone|somebody|people)\b"
     r"|how\s+to\b|what\s+(?:are\s+the\s+)?steps\b|what\s+do\s+(?:i|we|you)\s+need\b)"
 )
-ASKS_TO_DO = _form(r"\bwhat\s+(?:(?:should|must|shall|can|do)\s+(?:i|we|you|one)|to)\s+do\b")
-DOING = "start begin run make set up do create build organise organize host hold open get"
 
 # --- what is answered from many sources ----------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from typing import Literal, get_args
 
 from wellread.text.english_common import GIVEN_NAME
@@ -16,15 +16,12 @@ from wellread.text.english_types import (
     A_PLACE,
     A_REASON,
     A_WAY,
-    AN_AGENT,
     AN_AMOUNT,
     ASKS_FOR,
     ASKS_HOW,
-    ASKS_TO_DO,
     ASKS_WHAT,
     BEFORE_A_PLACE,
     CITED,
-    DOING,
     GIVING,
     HOW_MANY,
     HOW_MUCH_OF,
@@ -37,20 +34,16 @@ from wellread.text.english_types import (
 )
 from wellread.text.names import is_acronym, singular
 from wellread.text.parsed import parse
-from wellread.types import DocumentFacts, Kind
+from wellread.types import Kind
 
 Expected = Literal["person", "date", "number", "place", "reason", "way", "definition", "other"]
 Fits = Callable[[str], int]
 
 WRITTEN: tuple[Kind, ...] = ("article", "page", "paper", "entity")  # nobody speaks in these
 SURE: tuple[Expected, ...] = ("person", "date", "number", "place")
-LEAST = 0.6  # of the question's words that a guide's title holds
 _LETTERS = re.compile(r"[^\W\d_]+")
 _SPOKEN = {"2": "t", "4": "f"}
 _THE = re.compile(r"\bthe\s+$", re.IGNORECASE)
-_ASIDE = re.compile(r"\s*[\[(][^\[\]()]*[\])]")
-_JOINED = re.compile(r",?\s+(?:and|or|as well as),?\s+", re.IGNORECASE)
-LONGEST_ITEM, LONGEST_ALONE = 6, 2  # words of one of several things, of the middle one of three
 _CLAUSE = re.compile(r"[.;:]")
 _BEFORE = 3  # words before a number among which it may stand
 _BEHIND = 4  # words after a number among which the thing that is counted stands
@@ -120,26 +113,6 @@ def spells(short: str, text: str) -> bool:
     return len(letters) > 1 and any(letters in each for each in initials)
 
 
-def enumerated(sentence: str) -> int:
-    """How many things ``sentence`` names one after the other: 4 for "in oak, ash, elm and yew"."""
-    return max(map(_run, _CLAUSE.split(_ASIDE.sub("", sentence))), default=0)
-
-
-def _run(clause: str) -> int:
-    """The things between the commas of a clause, the last of which follows "and"."""
-    joined = [found.start() for found in _JOINED.finditer(clause)]
-    if not joined:
-        return 0
-    parts = [len(part.split()) for part in clause[: joined[-1]].split(", ")][1:]
-    short = LONGEST_ITEM if len(parts) > 1 else LONGEST_ALONE
-    run = 0
-    for words in reversed(parts):  # the first and the last hold the rest of the sentence
-        if words > short:
-            break
-        run += 1
-    return run + 2
-
-
 def holds(kind: Expected, sentence: str, question: str) -> bool:
     """Whether ``sentence`` holds a thing of ``kind`` that the question does not name itself."""
     if kind == "person":
@@ -162,31 +135,6 @@ def _may_be_person(name: str, sentence: str, question: str) -> bool:
         return False  # "the Sound" is nobody
     asked = not parse(question).stem_set.isdisjoint(parse(name).stems)
     return not asked and BEFORE_A_PLACE.search(sentence, 0, sentence.find(name)) is None
-
-
-def lacking(question: str, sentences: Sequence[str]) -> Expected | None:
-    """The kind of thing that ``question`` asks for where none of ``sentences`` holds one.
-
-    Only kinds that are told apart for sure: a person, a date, a number, a place.
-    """
-    kind = expected_of(question)
-    if kind == "number":
-        told = any(AN_AMOUNT.search(one) for one in sentences)
-        fits = fits_of(question)
-        return None if told and (fits("") == 0 or any(fits(one) > 0 for one in sentences)) else kind
-    if kind not in SURE or any(holds(kind, one, question) for one in sentences):
-        return None
-    if kind == "person" and any(AN_AGENT.search(one) for one in sentences):
-        return None
-    return kind
-
-
-def gives_of(question: str) -> Callable[[str], bool]:
-    """What tells of a sentence whether it gives the amount or the definition that is asked for."""
-    fits = fits_of(question)
-    if asks_what(question):
-        return lambda sentence: defines(question, sentence)
-    return lambda sentence: fits(sentence) > 0
 
 
 def fits_of(question: str) -> Fits:
@@ -258,30 +206,3 @@ def _counts(sentence: str, counted: str) -> bool:
 def asks_how(question: str) -> bool:
     """Whether ``question`` asks for what to do, step by step."""
     return ASKS_HOW.search(question) is not None
-
-
-def wants_steps(question: str) -> bool:
-    """Whether ``question`` asks what the asker is to do."""
-    return asks_how(question) or ASKS_TO_DO.search(question) is not None
-
-
-def guide_of(question: str, terms: str, found: Iterable[DocumentFacts]) -> DocumentFacts | None:
-    """The first of ``found`` that is a guide to what ``question`` wants to do, if it asks for that.
-
-    Args:
-        terms: the question's content words.
-    """
-    if not asks_how(question):
-        return None
-    asked = parse(terms).stems
-    return next((one for one in found if one.kind in WRITTEN and is_guide(one.title, asked)), None)
-
-
-def is_guide(title: str, asked: Iterable[str]) -> bool:
-    """Whether a document of this title is a guide to what the stems ``asked`` name.
-
-    What is to be done with it ("start", "run") need not be the same word.
-    """
-    things = frozenset(asked) - parse(DOING).stem_set
-    held = things.intersection(parse(title).stems)
-    return bool(things) and len(held) >= LEAST * len(things)

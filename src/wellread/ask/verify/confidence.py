@@ -30,7 +30,6 @@ WORDS = ("together", "words", "names", "closeness")
 READ = ("answers", "chosen")
 READ_WHOLE = (*READ, "passage", *WORDS)
 HIGH, MEDIUM = 0.75, 0.5
-LENIENT = 1.0  # added to the log odds before anything is written: a model may find what words hide
 CLOSE, NEAR = 0.6, 0.4  # cosines of the trained embedder
 WHOLE, MOST = 0.95, 0.6  # shares of the question's words
 Band = Literal["high", "medium", "low", "none"]
@@ -52,11 +51,6 @@ class Cap:
 LIMIT_LEFT_OUT = Cap(most=RELAXED, why="a limit of the question had to be left out")
 DISPUTED = Cap(most=RELAXED, why="the sources differ")
 NAMELESS = Cap(most=0.45, why="no passage has the name that is asked about")
-KINDLESS = Cap(
-    most=0.45, why="no sentence surely gives the kind of thing that is asked for", share=0.6
-)
-OTHER_YEAR = Cap(most=0.45, why="its sources tell of another year", share=0.7)
-UNNAMED = Cap(most=0.45, why="its sources do not name all that is asked about", share=0.7)
 
 
 class Scale(TypedDict):
@@ -142,25 +136,6 @@ def of_extracts(kb: KnowledgeBase, found: Extracts, caps: Sequence[Cap] = ()) ->
         reasoning=likely,
         shipped=None if calibration is None else shipped,
     )
-
-
-def hopeful(
-    features: Features,
-    threshold: float,
-    *,
-    comparable: bool = True,
-    calibration: Calibration | None = None,
-) -> bool:
-    """Whether an answer from this evidence could reach ``threshold``.
-
-    When it could not, no model is asked for what the sources do not hold. It errs on the side of
-    asking: the answer itself is judged again.
-    """
-    found = score(replace(features, support=1.0), comparable=comparable)
-    if found not in (0.0, 1.0):
-        odds = math.log(found / (1 - found)) + LENIENT
-        found = 1 / (1 + math.exp(-odds))
-    return (calibration.of(found) if calibration else found) >= threshold
 
 
 def declined(sure: Confidence) -> Confidence:

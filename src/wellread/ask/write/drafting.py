@@ -21,8 +21,7 @@ from wellread.ask_settings import Role
 from wellread.errors import BudgetError, ModelError
 from wellread.kb import KnowledgeBase
 from wellread.kb.language_models import Standing, dollars, refusal
-from wellread.models.base import ModelUsage, Prompt, TextDelta
-from wellread.models.prices import prompt_tokens
+from wellread.models.base import ModelUsage, TextDelta
 from wellread.models.recording import RecordedModel
 from wellread.questions import Analysis
 
@@ -204,26 +203,6 @@ class Plan:
     cheaper: Role | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
-    """What some calls take at most.
-
-    Attributes:
-        model: the model that they go to; empty when there is none.
-        output_tokens: as many as the model may write.
-        cost: US dollars; 0 when the price is not ``known``.
-        refused: why the budget does not allow them; empty when it does.
-    """
-
-    model: str = ""
-    calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost: float = 0.0
-    known: bool = True
-    refused: str = ""
-
-
 def plan(kb: KnowledgeBase) -> Plan:
     """Who writes the next answer. Asks the catalogue only where there is a budget.
 
@@ -245,40 +224,6 @@ def plan(kb: KnowledgeBase) -> Plan:
         )
     cheaper: Role | None = "cheap_model" if "cheap_model" in names else None
     return Plan(writers=_there(usual, names), cheaper=cheaper)
-
-
-def estimate(
-    kb: KnowledgeBase, prompts: Sequence[Prompt], *, max_tokens: int | None = None
-) -> Estimate:
-    """What asking the model all of these prompts costs at most, before it is asked.
-
-    The tokens of prompts are counted by word pieces, which models agree with within a tenth or two
-    for English.
-
-    Args:
-        max_tokens: the most that the model may write to each; None takes ``generation.max_tokens``.
-
-    Raises:
-        SettingsError, ModelError: the model cannot be opened.
-        StoreError: there is a budget, and the catalogue cannot be read.
-    """
-    standing = kb.ledger.standing()
-    cheap = kb.models.recorded("cheap_model") if standing.level == "low" else None
-    model = cheap or kb.models.recorded("model")
-    if model is None:
-        return Estimate()
-    most = kb.settings.generation.max_tokens if max_tokens is None else max_tokens
-    read = sum(prompt_tokens(prompt) for prompt in prompts)
-    cost = model.cost(read, len(prompts) * most)
-    return Estimate(
-        model=model.identity,
-        calls=len(prompts),
-        input_tokens=read,
-        output_tokens=len(prompts) * most,
-        cost=cost.dollars,
-        known=cost.known,
-        refused=_refused(standing, cost.dollars),
-    )
 
 
 def _there(roles: Sequence[Role], names: dict[Role, str]) -> tuple[Role, ...]:

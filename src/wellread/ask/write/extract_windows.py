@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from wellread.answers import Evidence
 from wellread.ask.retrieve.reported_speech import is_theirs, sentences_of
+from wellread.ask.understand.planted_orders import planted_in
 from wellread.text.sentences import sentence_spans
 from wellread.types import Span
 
@@ -36,12 +37,14 @@ class Window:
         piece: the number of the piece.
         sentences: spans of the piece's text, in order.
         texts: the same, on one line each.
+        telling: which of them are sentences, items or rows, and no bare lines as headings are.
         speakers: who says them; empty where nobody speaks.
     """
 
     piece: int
     sentences: tuple[Span, ...]
     texts: tuple[str, ...]
+    telling: tuple[bool, ...]
     speakers: tuple[str, ...] = ()
 
     @property
@@ -53,19 +56,20 @@ class Window:
     def prose(self) -> float:
         """The share of its words that stand in sentences, items or rows, not in bare lines."""
         sizes = [len(text.split()) for text in self.texts]
-        whole = sum(
-            size
-            for size, text in zip(sizes, self.texts, strict=True)
-            if size > LONGEST_HEADING or ends_sentence(text) or " | " in text
-        )
-        return whole / (sum(sizes) or 1)
+        told = sum(size for size, telling in zip(sizes, self.telling, strict=True) if telling)
+        return told / (sum(sizes) or 1)
 
 
 def windows_of(number: int, piece: Evidence, voices: Sequence[str]) -> list[Window]:
-    """The windows of a piece of evidence; of what ``voices`` say alone, where there are any."""
+    """The windows of a piece of evidence; of what ``voices`` say alone, where there are any.
+
+    Orders to whoever answers, planted in a source, are in none.
+    """
+    planted = planted_in(piece.text)
     told = [
         (speaker, span, " ".join(span.of(piece.text).split()))
         for speaker, span in sentences_of(piece)
+        if not any(span.overlaps(order) for order in planted)
     ]
     if voices:
         told = [line for line in told if is_theirs(piece, line[0], line[2], voices)]
@@ -83,6 +87,7 @@ def windows_of(number: int, piece: Evidence, voices: Sequence[str]) -> list[Wind
                 piece=number,
                 sentences=tuple(span for _, span, _ in run),
                 texts=tuple(text for _, _, text in run),
+                telling=tuple(_tells(piece.text, span, text) for _, span, text in run),
                 speakers=tuple(dict.fromkeys(speaker for speaker, _, _ in run if speaker)),
             )
         )
@@ -92,9 +97,11 @@ def windows_of(number: int, piece: Evidence, voices: Sequence[str]) -> list[Wind
     return windows
 
 
-def ends_sentence(text: str) -> bool:
-    """Whether ``text`` ends as a sentence does."""
-    return text.rstrip(_CLOSING).endswith(_STOPS)
+def _tells(text: str, span: Span, line: str) -> bool:
+    """Whether a sentence is more than a short line of its own without a stop."""
+    before = text[text.rfind("\n", 0, span.start) + 1 : span.start]
+    bare = len(line.split()) <= LONGEST_HEADING and not line.rstrip(_CLOSING).endswith(_STOPS)
+    return not bare or bool(before.strip()) or _ROW.match(line) is not None
 
 
 # --- what a stretch needs around it ----------------------------------------------------------

@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from wellread.answers import Evidence
+from wellread.ask.understand.planted_orders import planted_in
 from wellread.ask.write.extract_score import NEAREST, READ, Judged, Readers, comparable, judged
 from wellread.ask.write.extract_windows import (
     AROUND,
@@ -195,9 +196,14 @@ def _first(found: Judged, most: int) -> list[tuple[Window, tuple[int, ...]]]:
             continue
         if len(told) == most or covered >= ENOUGH:
             break
-        told.append((window, best[:MARKED]))
+        told.append((window, _telling(window, best)[:MARKED]))
         covered += share
     return told
+
+
+def _telling(window: Window, best: Sequence[int]) -> tuple[int, ...]:
+    """The sentences, best first, that are no bare lines; all where there are no others."""
+    return tuple(at for at in best if window.telling[at]) or tuple(best)
 
 
 def _holding(
@@ -240,6 +246,7 @@ def _extract(kb: KnowledgeBase, piece: Evidence, window: Window, marks: Sequence
         "",
     )
     runs = _runs(piece, sentences)
+    planted: list[Span] = []
     if len(runs) == 1 and not piece.turns:
         begin = max(0, runs[0].start - AROUND)
         around = Span(start=begin, end=min(piece.hit.document.characters, runs[0].end + AROUND))
@@ -247,18 +254,20 @@ def _extract(kb: KnowledgeBase, piece: Evidence, window: Window, marks: Sequence
         local = [Span(start=one.start - begin, end=one.end - begin) for one in (*runs, *marked)]
         parts = completed(text, local[0], local[1:])
         sentences = [_moved(one, begin) for one in sentences_in(text, parts)]
+        planted = [_moved(one, begin) for one in planted_in(text)]
         texts = [part.of(text) for part in parts]
         runs = [_moved(part, begin) for part in parts]
     else:
         texts = [piece.text[run.start - first : run.end - first] for run in runs]
-    return Extract(
+    extract = Extract(
         piece=piece,
         parts=tuple(runs),
         text="\n".join(texts),
         sentences=tuple(sentences),
-        marked=tuple(one for one in _in(sentences, marked)),
+        marked=tuple(_in(sentences, marked)),
         speaker=speaker,
     )
+    return extract.without([one for one in sentences if any(map(one.overlaps, planted))])
 
 
 def _runs(piece: Evidence, sentences: Sequence[Span]) -> list[Span]:
