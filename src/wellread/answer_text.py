@@ -54,7 +54,8 @@ def with_markers(
     for sentence in sorted(answer.sentences, key=lambda one: one.span.start):
         after = markers_after(answer.text, sentence)
         pieces.append(said(answer.text[place : after.start]))
-        put = [shown(by_id[known]) for known in sentence.citations if known in by_id]
+        cited = () if sentence.within else sentence.citations
+        put = [shown(by_id[known]) for known in cited if known in by_id]
         pieces += [f" {one}" for one in put if one]
         place = max(place, after.end)
     pieces.append(said(answer.text[place:]))

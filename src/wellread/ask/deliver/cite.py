@@ -7,11 +7,12 @@ it again whatever the style was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from wellread.answers import Checked, Citation, Evidence, Sentence, Verdict, VerdictName
 from wellread.ask.retrieve.reported_speech import text_of
+from wellread.ask.write.extract_windows import is_row
 from wellread.ask.write.extracts import Extract
 from wellread.ask_settings import Style
 from wellread.kb import KnowledgeBase
@@ -108,54 +109,42 @@ class CitedText:
         """Add an extract under its heading, with one marker behind it.
 
         Args:
-            marks: of its document, over the place that it cites.
+            marks: of its document, over all of the extract.
             prefix: what each of its lines begins with ("> ").
         """
         hit, place = extract.piece.hit, extract.cited
         quote = extract.text[extract.place(place) :][: place.end - place.start]
         score = round(hit.score, 4)
         source = Source(facts=hit.document, marks=marks, quote=quote, span=place, relevance=score)
-        label = extract.speaker or plain(" › ".join(marks.heading(place)))
-        self.text += prefix + (f"**{label}:** " if label else "")
-        begin, done = len(self.text), 0
-        citation = self.numbered(
-            source.citation(0, Span(start=begin, end=begin), VerdictName.QUOTED)
-        )
-        for span in extract.sentences:
-            at = extract.place(span)
-            text = extract.text[at : at + span.end - span.start]
-            heading = marks.heading(span)[-1:] == (text,)
-            if heading and (not done or text == label.rpartition(" › ")[2]):
-                done = (
-                    at
-                    + len(text)
-                    + len(extract.text[at + len(text) :])
-                    - len(extract.text[at + len(text) :].lstrip())
-                )
+        begin = len(self.text)
+        nowhere = Span(start=begin, end=begin)
+        citation = self.numbered(source.citation(0, nowhere, VerdictName.QUOTED))
+        pieces = list(_pieces_of(extract, marks))
+        last = next((span for _, span in reversed(pieces) if span is not None), None)
+        self.text += prefix
+        for text, span in pieces:
+            if span is None:
+                self.text += text.replace("\n", f"\n{prefix}")
                 continue
-            self.text += extract.text[done:at].replace("\n", f"\n{prefix}")
-            done = at + len(text)
-            if heading:
-                self.text += f"**{plain(text)}**"
-                continue
+            verdict = Verdict(
+                name=VerdictName.QUOTED,
+                method="verbatim",
+                score=1.0,
+                key=extract.piece.key,
+                source=span,
+            )
             self.sentences.append(
                 Sentence(
                     text=text,
                     span=Span(start=len(self.text), end=len(self.text) + len(text)),
-                    verdict=Verdict(
-                        name=VerdictName.QUOTED,
-                        method="verbatim",
-                        score=1.0,
-                        key=extract.piece.key,
-                        source=span,
-                    ),
+                    verdict=verdict,
                     citations=(citation.id,),
                     marked=span in extract.marked,
-                    within=span != extract.sentences[-1],
+                    within=span != last,
                 )
             )
             self.text += text
-        if citation.answer_span.start == begin:
+        if citation.answer_span == nowhere:
             whole = Span(start=begin, end=len(self.text))
             self.citations[citation.id - 1] = replace(citation, answer_span=whole)
         self.text += f" {styled(self.kb, citation, self.kb.settings.citations.style)}"
@@ -200,6 +189,41 @@ def cite_extracts(
         page.text += "\n\n" if page.text and not page.text.endswith("\n") else ""
         page.show(extract, Marks(held), prefix)
     return page
+
+
+def _pieces_of(extract: Extract, marks: Marks) -> Iterator[tuple[str, Span | None]]:
+    """The extract as Markdown, piece by piece: its sentences with their spans, and what is between.
+
+    It begins with its headings or who speaks; a change of speaker, and a heading in it, is a label;
+    the first row of a table gets the line below it that Markdown wants.
+    """
+    done, begun, speaker, table, headed = 0, False, "", False, False
+    for span in extract.sentences:
+        at = extract.place(span)
+        text = extract.text[at : at + span.end - span.start]
+        between, done = extract.text[done:at], at + len(text)
+        row = is_row(text)
+        who = marks.locate(span).speaker or ""
+        if marks.heading(span)[-1:] == (text,):
+            if begun:
+                yield f"\n\n**{plain(text)}**\n\n", None
+            headed = begun
+            continue
+        if not begun or (who and who != speaker):
+            label = plain(who or " › ".join(marks.heading(span)))
+            alone = row or bool(between.strip())
+            yield "\n\n" if begun else "", None
+            yield f"**{label}:**{f'{chr(10)}{chr(10)}' if alone else ' '}" if label else "", None
+            between = between.lstrip()
+        elif headed:
+            between = between.lstrip("\n")
+        elif row and not table:
+            between = "\n\n"
+        yield between, None
+        yield text, span
+        if row and not table:
+            yield "\n" + " | ".join(["---"] * (text.count(" | ") + 1)), None
+        begun, speaker, table, headed = True, who, row, False
 
 
 def plain(label: str) -> str:

@@ -101,7 +101,12 @@ def _tells(text: str, span: Span, line: str) -> bool:
     """Whether a sentence is more than a short line of its own without a stop."""
     before = text[text.rfind("\n", 0, span.start) + 1 : span.start]
     bare = len(line.split()) <= LONGEST_HEADING and not line.rstrip(_CLOSING).endswith(_STOPS)
-    return not bare or bool(before.strip()) or _ROW.match(line) is not None
+    return not bare or bool(before.strip()) or is_row(line)
+
+
+def is_row(line: str) -> bool:
+    """Whether a line is a row of a table, as the loaders write it."""
+    return _ROW.match(line) is not None
 
 
 # --- what a stretch needs around it ----------------------------------------------------------
@@ -157,7 +162,7 @@ def _lines(text: str) -> Iterator[_Line]:
         if not any(char.isalnum() for char in line):
             continue
         bullet = _BULLET.match(match.group())
-        kind = "item" if bullet else "row" if _ROW.match(line) else ""
+        kind = "item" if bullet else "row" if is_row(line) else ""
         start = match.start() + len(match.group()) - len(match.group().lstrip())
         alone = text.count("\n", last, match.start()) > 1
         last = match.end()

@@ -44,7 +44,6 @@ class Extract:
         text: what stands there, a line break between parts.
         sentences: spans of the document, in order.
         marked: those of them that answer, best first.
-        speaker: who says the best one; empty where nobody speaks.
     """
 
     piece: Evidence
@@ -52,7 +51,6 @@ class Extract:
     text: str
     sentences: tuple[Span, ...]
     marked: tuple[Span, ...]
-    speaker: str = ""
 
     def place(self, span: Span) -> int:
         """Where one of its sentences begins in its text."""
@@ -83,12 +81,14 @@ class Extract:
 
     @property
     def cited(self) -> Span:
-        """The place to open: the best marked sentence, with the other one where they adjoin."""
+        """The place to open: the best marked sentence, with the other one beside it on its line."""
         first, *others = self.marked
         for span in others:
             low, high = (first, span) if first.start < span.start else (span, first)
-            between = self.text[self.place(low) + low.end - low.start : self.place(high)]
-            if self.place(high) > self.place(low) and not any(map(str.isalnum, between)):
+            part = next(part for part in self.parts if part.start <= low.start < part.end)
+            between = self.text[self.place(low) + low.end - low.start :]
+            between = between[: high.start - low.end]
+            if high.end <= part.end and not between.strip() and "\n" not in between:
                 return Span(start=low.start, end=high.end)
         return first
 
@@ -174,7 +174,7 @@ def _chosen(
             found = judged(analysis.wanted, held, evidence, readers, most=share)
             told += [each for each in _first(found, 1) if each not in told]
             sure.append(found.confidence)
-    return told, min(sure)
+    return told, sum(sure) / len(sure)
 
 
 def _of_side(side: str, windows: Sequence[Window], evidence: Sequence[Evidence]) -> list[Window]:
@@ -241,10 +241,6 @@ def _extract(kb: KnowledgeBase, piece: Evidence, window: Window, marks: Sequence
     first = piece.span.start
     sentences = [Span(start=first + s.start, end=first + s.end) for s in window.sentences]
     marked = tuple(sentences[at] for at in marks)
-    speaker = next(
-        (turn.speaker for turn in piece.turns for span in marked[:1] if turn.span.overlaps(span)),
-        "",
-    )
     runs = _runs(piece, sentences)
     planted: list[Span] = []
     if len(runs) == 1 and not piece.turns:
@@ -265,7 +261,6 @@ def _extract(kb: KnowledgeBase, piece: Evidence, window: Window, marks: Sequence
         text="\n".join(texts),
         sentences=tuple(sentences),
         marked=tuple(_in(sentences, marked)),
-        speaker=speaker,
     )
     return extract.without([one for one in sentences if any(map(one.overlaps, planted))])
 
