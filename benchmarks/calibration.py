@@ -18,21 +18,21 @@ from typing import Any
 
 from benchmarks.paths import RESULTS
 from benchmarks.record import save
-from benchmarks.refusal import Row, judged_again, recorded
+from benchmarks.refusal import Row, recorded
 from benchmarks.sets.refused import REFUSED
-from benchmarks.train_confidence import ANSWERABLE, usable
+from benchmarks.train_extracts import SHARES
 from wellread.evaluation.bootstrap import bootstrap, brier, calibration_error, reliability
 from wellread.evaluation.markdown import curve
 
 ALL = "all"
+ANSWERABLE = SHARES["answerable"]
 
 
 def main() -> None:
     """Measure, print, write ``results/calibration.json`` and the picture."""
     argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "").parse_args()
     by_set = {
-        name: in_shares([row for row in usable(judged_again(recorded(name))) if row.held_out])
-        for name in REFUSED
+        name: in_shares([row for row in recorded(name) if row.group in SHARES]) for name in REFUSED
     }
     everything = [row for rows in by_set.values() for row in rows]
     found = {"sets": {name: figures(rows) for name, rows in {**by_set, ALL: everything}.items()}}

@@ -3,7 +3,6 @@
     python -m benchmarks.exam --half dev
     python -m benchmarks.exam --half dev --base optech,s3 --out answers.jsonl
     python -m benchmarks.exam --half wordings
-    python -m benchmarks.exam --record        # the development half, for train_confidence
 
 The questions are in ``questions/exam-dev.jsonl`` and ``questions/exam-sealed.jsonl``; the sealed
 half is asked once, when all else is done, and nothing is mended by it. ``exam-wordings.jsonl``
@@ -30,9 +29,7 @@ from typing import Any
 
 import time_machine
 
-from benchmarks import refusal
 from benchmarks.exam_marks import (
-    RIGHT,
     ExamQuestion,
     Row,
     figures,
@@ -40,12 +37,11 @@ from benchmarks.exam_marks import (
     read_questions,
     read_rows,
 )
-from benchmarks.extractive import judged
 from benchmarks.homes import open_home, refresh
 from benchmarks.paths import CACHE, RESULTS, ROOT, SAMPLE, eval_data
 from benchmarks.record import save
 from benchmarks.sets.reading import read_lines
-from wellread.answers import NOBODY, Answer, Question
+from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
@@ -63,7 +59,6 @@ TALKS = (
 )
 PAGES = ("2305.03393v1-pg9.pdf", "code_and_formula.pdf", "multi_page.pdf", "normal_4pages.pdf")
 LEXICAL = {"relevance": "lexical", "answers": "lexical", "entails": "lexical"}
-GROUPS = {"answer": "answerable", "decline": "unanswerable"}
 _CODE = shutil.ignore_patterns("__pycache__", "*.py")
 
 
@@ -75,11 +70,7 @@ def main() -> None:
     parser.add_argument("--base", default="", help="with commas; all when empty")
     parser.add_argument("--out", type=Path, help="where the answers go, as JSON lines")
     parser.add_argument("--merge", type=Path, help="answers of an earlier run")
-    parser.add_argument("--record", action="store_true", help="what confidence is learned from")
     options = parser.parse_args()
-    if options.record:
-        print(record())
-        return
     name = f"{options.half}-{options.reader}"
     if options.merge:
         rows = read_rows(options.merge)
@@ -102,39 +93,8 @@ def main() -> None:
         print(save(f"exam-{name}", found))
 
 
-def record() -> Path:
-    """Ask the development half and keep what the confidence of each written answer comes from.
-
-    Every answer is delivered, so that what would be declined is judged too. Its rows join those of
-    ``refusal``.
-    """
-    rows = []
-    asked = read_questions(QUESTIONS / "exam-dev.jsonl")
-    for base in sorted({one.base for one in asked}):
-        mine = [one for one in asked if one.base == base and one.expect in GROUPS]
-        rows += asyncio.run(_ask_base(base, mine, "default", all_given=True))
-    found = [
-        refusal.Row(
-            set="exam",
-            id=row["id"],
-            group=GROUPS[row["expect"]],
-            question=row["question"],
-            right=row["mark"] == RIGHT,
-            declined=row["by"] == NOBODY,
-            confidence=row["confidence"],
-            readings=row["readings"],
-        )
-        for row in rows
-    ]
-    return refusal.keep("exam", found)
-
-
-async def _ask_base(
-    base: str, asked: Sequence[ExamQuestion], reader: str, *, all_given: bool = False
-) -> list[Row]:
+async def _ask_base(base: str, asked: Sequence[ExamQuestion], reader: str) -> list[Row]:
     overrides: dict[str, dict[str, Any]] = {"reader": LEXICAL} if reader == "lexical" else {}
-    if all_given:
-        overrides["qa"] = {"confidence_threshold": 0.0}
     with open_home(f"exam-{base}", overrides) as kb:
         _fill(kb, base)
         addresses = {
@@ -152,8 +112,7 @@ async def _ask(kb: KnowledgeBase, one: ExamQuestion, addresses: Mapping[str, str
         said = await final(answer(kb, Question(text=turn, session_id=session, fresh=True)))
         session = said.session_id
     asked = Question(text=one.question, session_id=session, fresh=True)
-    with judged() as readings:
-        given = await final(answer(kb, asked))
+    given = await final(answer(kb, asked))
     return {
         "id": one.id,
         "base": one.base,
@@ -163,12 +122,7 @@ async def _ask(kb: KnowledgeBase, one: ExamQuestion, addresses: Mapping[str, str
         "question": one.question,
         "gold": [list(group) for group in one.gold],
         "mark": mark(one, given, addresses),
-        "readings": {name: _rounded(value) for name, value in readings.items()},
     } | _told(given)
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)
 
 
 def _told(given: Answer) -> dict[str, Any]:

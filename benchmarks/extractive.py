@@ -4,8 +4,7 @@
     python -m benchmarks.extractive --sets sample,xquad,clapnq,covid --limit 300
 
 Every question goes through ``ask.answer``, as a user's would. Figures go to ``results/``; one row
-per question, with the readings that its confidence was computed from (so that weights can be
-fitted), to ``.cache/cases/``.
+per question to ``.cache/cases/``.
 """
 
 from __future__ import annotations
@@ -16,13 +15,11 @@ import json
 import random
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 from benchmarks.homes import filled
 from benchmarks.paths import CACHE
@@ -31,13 +28,11 @@ from benchmarks.sets.asked import Asked, AskedSet
 from benchmarks.sets.far_worded import FAR_WORDED, SHELF
 from benchmarks.sets.reading import CLAPNQ, COVID, XQUAD
 from benchmarks.sets.sample import SAMPLE_SET
-from wellread.answers import Answer, Citation, Confidence, Question
+from wellread.answers import Answer, Citation, Question
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.direct import direct
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.ask.verify import verified_draft
-from wellread.ask.verify.confidence_features import Features
 from wellread.evaluation.bootstrap import bootstrap, percentile
 from wellread.kb import KnowledgeBase
 
@@ -46,7 +41,6 @@ SETS: dict[str, AskedSet] = {
 }
 SEED = 7
 NOBODY = "none"
-JUDGE = vars(verified_draft)["judge"]  # no such name, no start
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -56,11 +50,10 @@ class Case:
 
     Attributes:
         holds_gold: a delivered sentence overlaps a gold span, or the text has a gold phrase.
-        leads_with_gold: the first citation overlaps a gold span.
+        leads_with_gold: a sentence of the first extract does.
         cited_right: of the citations, how many lie inside a gold passage.
         gold_cited: share of the gold spans that a citation overlaps.
         gold_rank: place of the first retrieved passage that overlaps gold (from 1; 0: none).
-        readings: what the confidence was computed from; empty when it was not judged.
     """
 
     id: str
@@ -76,7 +69,6 @@ class Case:
     gold_rank: int
     confidence: float
     seconds: float
-    readings: dict[str, float | None]
     verdicts: list[str]
     text: str
 
@@ -104,11 +96,11 @@ def main() -> None:
         print("\n".join(table(found)))
         if options.show_failures:
             show_failures(cases)
-        print(f"per-question readings: {path}")
+        print(f"per question: {path}")
 
 
 def keep(name: str, cases: Sequence[Case]) -> Path:
-    """Write one row per question, with its readings, into the cache."""
+    """Write one row per question, into the cache."""
     path = CACHE / "cases" / f"answers-{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     rows = [asdict(case) for case in cases]
@@ -139,34 +131,15 @@ async def _run(kb: KnowledgeBase, asked: Sequence[Asked]) -> list[Case]:
     cases = []
     for one in asked:
         started = time.perf_counter()
-        with judged() as readings:
-            asking = Question(text=one.text, filters=one.filters, fresh=True)
-            given = await final(answer(kb, asking))
-        cases.append(_case(kb, one, given, readings, time.perf_counter() - started))
+        asking = Question(text=one.text, filters=one.filters, fresh=True)
+        given = await final(answer(kb, asking))
+        cases.append(_case(kb, one, given, time.perf_counter() - started))
     return cases
 
 
-@contextmanager
-def judged() -> Iterator[dict[str, float]]:
-    """The readings of the last judgement made inside; the answer itself does not carry them."""
-    last: dict[str, float] = {}
-
-    def listening(readings: Features, *rest: Any, **named: Any) -> Confidence:
-        last.clear()
-        last.update(asdict(readings))
-        sure: Confidence = JUDGE(readings, *rest, **named)
-        return sure
-
-    with patch.object(verified_draft, "judge", listening):
-        yield last
-
-
-def _case(
-    kb: KnowledgeBase, one: Asked, given: Answer, readings: dict[str, float], seconds: float
-) -> Case:
+def _case(kb: KnowledgeBase, one: Asked, given: Answer, seconds: float) -> Case:
     declined = given.answered_by == NOBODY
-    cited = () if declined else given.citations  # a refusal shows the nearest sentence
-    on_gold = [_on_gold(citation, one, exact=True) for citation in cited]
+    cited = () if declined else given.citations  # a refusal shows the nearest passages
     return Case(
         id=one.id,
         group=one.group,
@@ -174,27 +147,39 @@ def _case(
         question=one.text,
         declined=declined,
         holds_gold=not declined and holds_gold(given, one),
-        leads_with_gold=bool(on_gold and on_gold[0]),
+        leads_with_gold=not declined and holds_gold(_first(given), one),
         citations=len(cited),
         cited_right=sum(_on_gold(citation, one, exact=False) for citation in cited),
         gold_cited=0.0 if declined else _gold_cited(given, one),
         gold_rank=_gold_rank(kb, one),
         confidence=given.confidence.score,
         seconds=round(seconds, 4),
-        readings={name: _rounded(value) for name, value in readings.items()},
         verdicts=[] if declined else [each.verdict.name for each in given.sentences],
         text=given.text,
     )
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)
+def _first(given: Answer) -> Answer:
+    """The answer with what its first citation stands behind alone."""
+    told = [one for one in given.sentences if one.citations[:1] == given.sentences[0].citations[:1]]
+    return replace(given, sentences=tuple(told), text=" ".join(one.text for one in told))
 
 
 def holds_gold(given: Answer, one: Asked) -> bool:
-    """Whether a cited span overlaps a gold answer, or the text has a gold phrase."""
-    cited = any(_on_gold(citation, one, exact=True) for citation in given.citations)
-    return cited or _says(given.text, one.phrases)
+    """Whether a sentence that is given overlaps a gold answer, or the text has a gold phrase."""
+    documents = {citation.id: citation.document_id for citation in given.citations}
+    told = (
+        (documents[known], sentence.verdict.source)
+        for sentence in given.sentences
+        for known in sentence.citations
+        if known in documents
+    )
+    shown = any(
+        source is not None and known == gold.document_id and source.overlaps(gold.span)
+        for known, source in told
+        for gold in one.gold
+    )
+    return shown or _says(given.text, one.phrases)
 
 
 def _on_gold(citation: Citation, one: Asked, *, exact: bool) -> bool:
@@ -305,7 +290,7 @@ def show_failures(cases: Sequence[Case]) -> None:
         wrong = _failure(case)
         if wrong:
             print(f"\n- [{case.id}] {wrong}: {case.question}")
-            print(f"  gold at rank {case.gold_rank}, confidence {case.confidence}, {case.readings}")
+            print(f"  gold at rank {case.gold_rank}, confidence {case.confidence}")
             print(f"  {' '.join(case.text.split())[:400]}")
 
 

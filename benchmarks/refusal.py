@@ -3,9 +3,8 @@
     python -m benchmarks.refusal                     # asks all, then writes the figures
     python -m benchmarks.refusal --figures           # the figures again, from what was recorded
 
-Every question goes through ``ask.answer`` with the default settings. What the confidence was
-computed from is recorded per question in ``.cache/cases/refusal-<set>.json``: figures, training
-(``train_confidence``) and calibration need no second asking.
+Every question goes through ``ask.answer`` with the default settings. Each is recorded in
+``.cache/cases/refusal-<set>.jsonl``: figures and calibration need no second asking.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from benchmarks.extractive import NOBODY, holds_gold, judged
+from benchmarks.extractive import holds_gold
 from benchmarks.homes import open_home
 from benchmarks.paths import CACHE
 from benchmarks.record import save
@@ -33,8 +32,7 @@ from wellread.answers import Question
 from wellread.ask import answer as answering
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.retrieval import Found
-from wellread.ask.verify.confidence import MEDIUM, judge
-from wellread.ask.verify.confidence_features import Features
+from wellread.ask.verify.confidence import MEDIUM
 from wellread.evaluation.bootstrap import Interval, auroc, bootstrap
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
@@ -51,7 +49,6 @@ class Row:
     Attributes:
         right: whether the text, had it been delivered, holds the gold answer or, where only gold
             documents are known, cites one.
-        readings: empty when an exhaustive result answered, which is not judged.
     """
 
     set: str
@@ -61,7 +58,6 @@ class Row:
     right: bool
     declined: bool
     confidence: float
-    readings: dict[str, float]
 
     @property
     def held_out(self) -> bool:
@@ -83,9 +79,7 @@ def main() -> None:
     if not options.figures:
         for name in options.sets.split(","):
             print(name, len(record(name)), flush=True)
-    found = {
-        name: figures(judged_again(recorded(name))) for name in REFUSED if path_of(name).exists()
-    }
+    found = {name: figures(recorded(name)) for name in REFUSED if path_of(name).exists()}
     about = {name: REFUSED[name].about for name in found}
     save("refusal", {"threshold": THRESHOLD, "about": about, "sets": found})
     print("\n".join(table({"threshold": THRESHOLD, "about": about, "sets": found})))
@@ -129,19 +123,15 @@ async def _ask(kb: KnowledgeBase, name: str, asked: Sequence[Asked]) -> list[Row
 
 
 async def _row(kb: KnowledgeBase, name: str, one: Asked) -> Row:
-    with judged() as readings:
-        given = await final(answer(kb, Question(text=one.text, filters=one.filters, fresh=True)))
+    given = await final(answer(kb, Question(text=one.text, filters=one.filters, fresh=True)))
     return Row(
         set=name,
         id=one.id,
         group=one.group,
         question=one.text,
         right=one.group in ("answerable", "partial") and holds_gold(given, one),
-        declined=given.answered_by == NOBODY,
+        declined=given.confidence.score < THRESHOLD,
         confidence=given.confidence.score,
-        readings={
-            key: None if value is None else round(value, 4) for key, value in readings.items()
-        },
     )
 
 
@@ -180,18 +170,6 @@ def recorded(name: str) -> list[Row]:
     if not path.exists():
         raise SystemExit(f"{path} is not there; run python -m benchmarks.refusal --sets {name}")
     return [Row(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def judged_again(rows: Sequence[Row]) -> list[Row]:
-    """The rows with today's weights at the default threshold."""
-    found = []
-    for row in rows:
-        if not row.readings:
-            found.append(row)
-            continue
-        sure = judge(Features(**row.readings), THRESHOLD)
-        found.append(replace(row, confidence=sure.score, declined=sure.band == "none"))
-    return found
 
 
 # --- figures ---------------------------------------------------------------------------------

@@ -292,7 +292,7 @@ async def test_a_change_while_it_is_written_is_not_kept(home: Path, folder: Path
     with opened(home) as kb:
         events = answer(kb, Question(text=ASKED))
         async for event in events:
-            if isinstance(event, StepEvent) and event.step.name == "draft":
+            if isinstance(event, StepEvent) and event.step.name == "evidence":
                 more(folder, kb)
         assert not (await ask(kb)).cached
 

@@ -92,7 +92,8 @@ def quoted(kb: KnowledgeBase, done: Answer) -> None:
             assert document is not None
             assert citation.source_span.of(document.text) == citation.quote
             source = sentence.verdict.source
-            assert source is not None and source.of(document.text) == sentence.text
+            assert source is not None
+            assert source.of(document.text) == sentence.text
 
 
 @every_plant
@@ -104,8 +105,8 @@ async def test_extracted_sentences_answer_as_if_nothing_was_planted(
     assert (done.answered_by, done.type) == (usual.answered_by, usual.type)
     if not plant.carrier.startswith("qa-"):
         assert (done.answered_by, done.type) == ("extractive", "factual")
-        assert str(plant.lake.depth) in done.sentences[0].text
-        assert str(plant.lake.depth) in usual.sentences[0].text
+        for given in (done, usual):
+            assert any(str(plant.lake.depth) in one.text for one in given.sentences if one.marked)
     assert done.confidence.model_claim is None
     assert done.confidence.score <= max(usual.confidence.score + 0.1, NAMELESS.most)
     assert done.data_gaps == usual.data_gaps

@@ -58,12 +58,12 @@ async def test_a_refusal_that_was_near_quotes_the_nearest_sentence_and_opens_it(
         add(kb, [str(tmp_path / "boathouse.md")])
         given = await ask(kb, "When was the heron boathouse rebuilt?")
     assert given.answered_by == "none"
-    (sentence,), (citation,) = given.sentences, given.citations
-    assert given.text.startswith("The sources do not clearly answer this question. ")
-    assert sentence.span.of(given.text) == sentence.text
-    assert "rebuilt in 2020" in sentence.text
-    assert citation.answer_span == sentence.span
-    assert citation.quote in TEXT
+    assert given.text.startswith("The sources do not answer this question. ")
+    assert "The nearest passages, which may not answer it:" in given.text
+    for sentence in given.sentences:
+        assert sentence.span.of(given.text) == sentence.text
+    assert any("rebuilt in 2020" in one.text for one in given.sentences if one.marked)
+    assert all(citation.quote in TEXT for citation in given.citations)
 
 
 async def test_the_part_of_a_question_that_nothing_answers_is_named(kb: KnowledgeBase) -> None:

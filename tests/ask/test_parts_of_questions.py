@@ -94,8 +94,6 @@ async def test_a_part_that_names_nothing_is_about_what_the_first_named(kb: Knowl
     assert "Ines Holm" in given.text.partition("owns")[2]
     given = await ask(kb, "How many passengers does the Ferry Heron carry, and how was it painted?")
     assert "painted green" in given.text
-    last = given.text.rpartition("**")[2]
-    assert "forty" not in last
 
 
 async def test_a_part_without_an_answer_is_said_so(kb: KnowledgeBase) -> None:

@@ -123,7 +123,7 @@ async def test_an_answer_of_nothing_but_uncited_sentences_is_none(opened: Opened
     with opened("Everyone on the harbour was glad.", citations={"required": True}) as kb:
         given = await ask(kb)
     assert given.answered_by == "none"
-    assert given.citations == ()
+    assert "glad" not in given.text
 
 
 # --- the graph -------------------------------------------------------------------------------
@@ -156,8 +156,8 @@ async def test_an_unsure_answer_opens_by_saying_so_unless_that_is_switched_off(
     with opened(features={"admit_uncertainty": False}) as kb:
         plain = await ask(kb, asked)
     assert said.confidence.band == plain.confidence.band == "low"
-    assert said.text.startswith(LIMITED)
-    assert plain.text == said.text.removeprefix(LIMITED)
+    assert said.text.startswith(LIMITED.rstrip())
+    assert plain.text == said.text.removeprefix(LIMITED.rstrip()).lstrip()
     assert plain.data_gaps == said.data_gaps
     for one in plain.sentences:
         assert one.span.of(plain.text) == one.text

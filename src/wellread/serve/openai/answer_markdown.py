@@ -161,7 +161,7 @@ def _write_text(page: _Page, answer: Answer, shown: Shown) -> tuple[Span, ...]:
         if name is not VerdictName.NOT_CHECKED or answer.answered_by != CATALOGUE:
             page.add(FLAGGED.get(name, ""))
         for known in sentence.citations:
-            if known in by_id:
+            if known in by_id and not sentence.within:
                 page.add(" ")
                 page.markers.append(_marked(page, by_id[known], shown.base))
         place = max(sentence.span.end, markers_after(answer.text, sentence).end)
