@@ -286,7 +286,6 @@ def _assemble(
         fallback=written.fallback if written else "",
         data_gaps=reply.data_gaps,
         conflicts=reply.conflicts,
-        premises=reply.premises,
         related=reply.related,
         suggestions=reply.readings,
         notes=(*turn.notes, *notes_of(analysis, found), *reply.notes),

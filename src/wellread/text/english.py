@@ -124,10 +124,6 @@ ROUGHLY = (
     *("about", "around", "approximately", "roughly", "nearly", "almost", "over", r"more\s+than"),
     *("circa", r"at\s+least", r"up\s+to"),
 )
-BOUNDS = (
-    *("less than", "fewer than", "under", "at most", "of the", "these", "those", "the other"),
-    *("another", "top", "first", "last", "next", "each", "every"),
-)
 # How a sentence begins that only the one before it explains; connectives may stand in front.
 CONNECTIVES = "however but also moreover then thus so therefore and yet later".split()
 # What a text calls itself: "this paper" needs no sentence before it.
@@ -177,16 +173,6 @@ POINTING = (
 ).split()
 # Words with which a sentence leaves open what it tells of.
 UNSETTLED = frozenset(["whether"])
-# Words that stay small in titles.
-SMALL_WORDS = frozenset("a an and as at by de for from in of on or the to vs with".split())
-# Titles of parts of documents that say nothing of what these are about.
-SECTION_TITLES = frozenset(
-    "abstract acknowledgements acknowledgments about appendix background bibliography conclusion "
-    "conclusions contents credits details discussion example examples faq footnotes foreword "
-    "further general introduction links methods method more news notes note outlook other "
-    "overview preface questions references related results see sources speakers summary "
-    "transcript updates using welcome".split()
-)
 
 # --- causes, as patterns ---------------------------------------------------------------------
 

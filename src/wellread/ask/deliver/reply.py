@@ -24,7 +24,6 @@ from wellread.answers import (
     Table,
 )
 from wellread.ask.deliver.cite import CitedText, cite
-from wellread.ask.deliver.false_presuppositions import premises
 from wellread.ask.deliver.told_days import told_day
 from wellread.ask.retrieve.learned.flagged_sentences import flagged_of_documents
 from wellread.ask.retrieve.retrieval import Found
@@ -83,7 +82,6 @@ class Reply:
     citations: tuple[Citation, ...] = ()
     data_gaps: tuple[str, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
-    premises: tuple[str, ...] = ()
     readings: tuple[str, ...] = ()  # questions to ask next
     notes: tuple[str, ...] = ()  # what became of it on the way out
     related: tuple[Related, ...] = ()
@@ -143,7 +141,6 @@ def beside_unflagged(kb: KnowledgeBase, reply: Reply) -> Reply:
         table=table,
         conflicts=tuple(conflicts),
         data_gaps=flagged.free(reply.data_gaps),
-        premises=flagged.free(reply.premises),
         readings=flagged.free(reply.readings),
     )
 
@@ -179,7 +176,6 @@ def deliver(
         citations=citations,
         data_gaps=gaps,
         sure=sure,
-        premises=premises(analysis.question, citations),
     )
 
 
