@@ -232,17 +232,6 @@ NEWS_ASKED = (
     "latest", "newest", "news", "recent(?:ly)?", "happen(?:ed|ing|s)?", "going on",
     "what(?:'s| is) new", "new developments?", "updates?", "headlines?", "lately", "these days",
 )  # fmt: skip
-CATCHING_UP = (
-    r"catch\s+(?:me|us)\s+up",
-    r"(?:did|have)\s+(?:i|we)\s+miss(?:ed)?",
-    r"going\s+on",
-    r"(?:bring|get)\s+(?:me|us)\s+up\s+to\s+(?:date|speed)",
-)
-PLACES = """
-    area borough city coast community country county district island municipality neighbou?rhood
-    parish place province region state town valley village world
-    """.split()
-BEFORE_A_PLACE = "across around at from in near of on over within".split()
 FRAMING = """
     kind kinds sort sorts type types example examples explore show find entity entities entry
     entries list overview relevant interesting different various work working exist available
