@@ -53,8 +53,7 @@ from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.retrieve.search import check_index
 from wellread.ask.understand.followups.conversation import Opened
 from wellread.ask.understand.followups.conversation import begun as in_conversation
-from wellread.ask.understand.followups.rewrite import standalone
-from wellread.ask.understand.followups.turns import Turn
+from wellread.ask.understand.followups.rewrite import Turn, standalone
 from wellread.ask.understand.question_parts import goes_on, questions_in
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ask.verify.answered_before import Before, answered_before

@@ -30,8 +30,8 @@ from wellread.ask.retrieve.search import look
 from wellread.ask.retrieve.weights.preferred_sources import BEST, muted, muted_words
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.answer_kind import asks_amount
-from wellread.ask.understand.followups.conversation import respelt
 from wellread.ask.understand.question_type import guesser
+from wellread.ask.understand.spelling import respelt
 from wellread.ask.understand.time_windows import days_in, of_days
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.kb import KnowledgeBase
