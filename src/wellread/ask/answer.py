@@ -207,7 +207,9 @@ def _part_of(turn: Opened, text: str, before: Sequence[Part], known: Vocabulary)
     asked = f"And {text}" if told and goes_on(text, told[-1].question) else text
     read = standalone(asked, told, known, date.today()) if told else None
     text = read.text if read and read.reasons else text
-    return replace(turn, question=replace(turn.question, text=text), told=tuple(chain(*said)))
+    context = read.context if read else turn.context
+    asked_so = replace(turn.question, text=text)
+    return replace(turn, question=asked_so, context=context, told=tuple(chain(*said)))
 
 
 def _understand(kb: KnowledgeBase, turn: Opened, known: Vocabulary) -> Analysis:

@@ -14,7 +14,7 @@ from typing import Literal
 
 from wellread.answers import Question
 from wellread.ask.aggregate.execute import execute
-from wellread.ask.aggregate.facts import facts
+from wellread.ask.aggregate.facts import facts, said_by
 from wellread.ask.aggregate.newest import read_news
 from wellread.ask.aggregate.queries.query import CatalogueQuery, Noun
 from wellread.ask.aggregate.queries.result import AggregateResult, amount
@@ -253,7 +253,7 @@ def find(kb: KnowledgeBase, analysis: Analysis) -> Found:
         UnknownCollectionError: the asker's filters name a collection that does not exist.
         FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
-    for strategy in (mentioned_first, *STRATEGIES.get(analysis.type, ())):
+    for strategy in (mentioned_first, said_by, *STRATEGIES.get(analysis.type, ())):
         found = strategy(kb, analysis)
         if found is not None:
             break
