@@ -16,7 +16,7 @@ from wellread.answers import Question
 from wellread.ask.aggregate.execute import execute
 from wellread.ask.aggregate.facts import facts, said_by
 from wellread.ask.aggregate.newest import read_news
-from wellread.ask.aggregate.queries.query import CatalogueQuery, Noun
+from wellread.ask.aggregate.queries.query import CatalogueQuery, Noun, Topic
 from wellread.ask.aggregate.queries.result import AggregateResult, amount
 from wellread.ask.aggregate.read.read_counts import read_counts
 from wellread.ask.aggregate.read.read_lists import read_coverage, read_gaps, read_list, read_trend
@@ -25,6 +25,7 @@ from wellread.ask.aggregate.read.read_walks import ReadWalk, read_walk
 from wellread.ask.retrieve.asked_lists import with_asked_list
 from wellread.ask.retrieve.direct import compare, direct, guides, persona, synthesis
 from wellread.ask.retrieve.news import news
+from wellread.ask.retrieve.relax import narrowed
 from wellread.ask.retrieve.retrieval import Found, Retrieval, SearchTrace
 from wellread.ask.retrieve.search import look
 from wellread.ask.retrieve.weights.preferred_sources import BEST, muted, muted_words
@@ -37,6 +38,7 @@ from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, QuestionType
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
+from wellread.text.parsed import parse
 from wellread.types import Filters, Hit
 
 Strategy = Callable[[KnowledgeBase, Analysis], Found | None]
@@ -45,6 +47,7 @@ Reader = Callable[[KnowledgeBase, Analysis], Iterator[CatalogueQuery]]
 
 DOCUMENTS: Literal["documents"] = "documents"
 OTHER_KINDS = 0.75  # that documents of other kinds are what is asked for
+FEW = 5  # passages, of which one may tell of what no document is filed under
 MOST_DAYS = 3  # of a question that are looked up
 SUBJECT_PASSAGES = 2  # of each document that a question about the graph names
 _TEXTS_TOO = (
@@ -74,19 +77,38 @@ def _of_any_kind(
 ) -> AggregateResult | None:
     """The result; where no document of a kind is about it, with those of other kinds that are.
 
-    A paper may have come as a plain text, of which nobody can tell that it is one.
+    A paper may have come as a plain text, of which nobody can tell that it is one: where the base
+    has no paper, "papers" are documents. That there is none is said only after the passages were
+    searched, too: None where one of them holds the topic in other forms.
     """
+    any_kind, kind = Noun(what=DOCUMENTS, one="document"), query.of.filters
+    if query.of.what != DOCUMENTS or not query.about:
+        return execute(kb, query, analysis)
+    known = vocabulary_of(kb, analysis.filters.collections)
+    there = known.kinds.intersection(kind.kinds) or known.source_types & {*kind.source_types}
+    if (kind.kinds or kind.source_types) and not there:
+        query, kind = replace(query, of=any_kind), Filters()
     result = execute(kb, query, analysis)
-    kind = query.of.filters != Filters()
-    if result is None or result.number or not kind or not query.about or query.of.what != DOCUMENTS:
+    if result is None or result.number or query.form not in ("count", "list", "exists"):
         return result
-    every = execute(kb, replace(query, of=Noun(what=DOCUMENTS, one="document")), analysis)
+    every = execute(kb, replace(query, of=any_kind), analysis) if kind != Filters() else None
     if every is None or not every.number:
-        return result
-    found = (
-        f"{result.sentence[:-1]}, but {amount(every.number, 'other document', 'other documents')}:"
-    )
+        told = not query.about.naming and _is_told(kb, query.about, analysis)
+        return None if told else result
+    others = amount(every.number, "other document", "other documents")
+    found = f"There are no {query.of.many} {query.about.said}, but {others}:"
     return replace(every, sentence=found, kind="list", certainty=min(every.certainty, OTHER_KINDS))
+
+
+def _is_told(kb: KnowledgeBase, topic: Topic, analysis: Analysis) -> bool:
+    """Whether a passage holds all words of the topic, in whatever form and order."""
+    text = " ".join(name.phrase for name in topic.names)
+    wanted, filters = parse(text).stem_set, narrowed(analysis.filters, analysis.constraints)
+    if not wanted or filters is None:
+        return False
+    hits = look(kb, text, filters, purpose="whether passages tell of it", limit=FEW).hits
+    held = (f"{hit.passage.context} {hit.passage.text}" for hit in hits)
+    return any(wanted <= parse(said).stem_set for said in held)
 
 
 counts, digest = from_catalogue(read_counts), from_catalogue(read_news)
