@@ -17,7 +17,7 @@ from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ask.verify.confidence import DISPUTED, judge
 from wellread.ask.verify.confidence_features import Features
-from wellread.ask.verify.conflicts.compared_values import swapped
+from wellread.ask.verify.conflicts.detect import swapped
 from wellread.ask.verify.conflicts.disputes import Dispute, with_disputes
 from wellread.ask.write.drafting import Written, by_extraction
 from wellread.ask.write.parse_draft import Draft, parse_draft
@@ -112,18 +112,15 @@ def test_a_negated_copy_is_a_conflict() -> None:
     assert len(found.disputes[0].views) == 2
 
 
-def test_different_bearers_of_a_name_are_meanings() -> None:
+def test_different_bearers_of_a_name_are_no_conflict() -> None:
     found = told(
         "What is the population of Fernhill?",
         evidence_of(
             "Fernhill, Merrow County is a village. The population of Fernhill was 812 in 2020.",
-            "Fernhill, Halden County is a town. It has a population of 4,310 people.",
+            "Fernhill, Halden County is a town. The population of Fernhill was 731 in 2020.",
         ),
     )
-    (dispute,) = found.disputes
-    assert found.text.startswith("“Fernhill” can mean several things:")
-    assert {"812", "4,310"} <= set(found.text.replace(".", "").split())
-    assert "different things" in dispute.reason
+    assert found.disputes == ()
 
 
 def test_sources_that_agree_are_no_conflict() -> None:
@@ -267,7 +264,7 @@ def test_counts_of_other_times_do_not_differ() -> None:
     question = "How many kilos of catch were lost in Oldwick?"
     first, second = evidence_of(
         "The outage in Oldwick: the cellar lost 400 kilos of catch.",
-        "Catch in Oldwick is no longer lost. In October the scheme gave out 1,150 kilos.",
+        "Catch in Oldwick is no longer lost. In October the scheme gave out 650 kilos.",
     )
     assert told(question, [first, second]).disputes
     apart = [_published(first, 10, 15), _published(second, 11, 14)]

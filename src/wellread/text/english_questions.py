@@ -177,6 +177,10 @@ GROUPS = frozenset(
     ministry orchestra party people police society staff team tribe union members
     """.split()
 )
+# Words for a place in an order.
+ORDINALS = frozenset(
+    "first second third fourth fifth sixth seventh eighth ninth tenth last next".split()
+)
 # Pronoun to the one that stands for its sort.
 PRONOUNS = {
     word: sort

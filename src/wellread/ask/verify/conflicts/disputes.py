@@ -12,18 +12,15 @@ from dataclasses import dataclass, replace
 
 from wellread.answers import Claim, Conflict, Evidence, Sentence, View
 from wellread.ask.understand.answer_kind import expected_of
-from wellread.ask.verify.conflicts.compared_values import values
-from wellread.ask.verify.conflicts.detect import MOST_VIEWS, Disagreement, disagreement
-from wellread.ask.verify.conflicts.rival_amounts import rival_amounts
+from wellread.ask.verify.conflicts.detect import Disagreement, disagreement, values_of
 from wellread.ask.write.candidate_sentences import Option, Page
 from wellread.ask.write.drafting import Written
-from wellread.ask.write.extract import Material, material_of
+from wellread.ask.write.extract import material_of
 from wellread.ask.write.passage_reading import PassageReadings
 from wellread.questions import Analysis
 from wellread.text.english import ROUGHLY
 from wellread.text.parsed import parse
 
-LONGEST_LABEL = 80  # characters
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
 _ROUGH = re.compile(rf"\b(?:{'|'.join(ROUGHLY)}|estimated?|an average)\b", re.IGNORECASE)
@@ -67,9 +64,8 @@ def with_disputes(
     if analysis.type not in ("factual", "temporal", "counting") or written.arranged:
         return written, ()
     material = written.material or material_of(analysis, evidence)
-    found = disagreement(analysis, material.evidence, material.options, material.features)
-    if found is None and readings is not None and written.material is not None:
-        found = _by_amounts(analysis, material, readings)
+    odds = {place: one.odds for place, one in readings.sentences.items()} if readings else {}
+    found = disagreement(analysis, material.evidence, material.options, odds)
     if found is None:
         return written, ()
     if written.material is not None:
@@ -81,21 +77,12 @@ def with_disputes(
         if all(claim is not None for claim in shown):
             views = tuple(dict.fromkeys(claim for claim in shown if claim is not None))
             why = reason(found, material.evidence)
-            return written, (Dispute(about=_about(found), reason=why, views=views),)
+            return written, (Dispute(about=found.about, reason=why, views=views),)
         page = Page(
             evidence=material.evidence, text=written.text.rstrip(), claims=[*written.claims]
         )
     dispute = told(found, material.evidence, page)
     return replace(written, text=page.text, claims=tuple(page.claims)), (dispute,)
-
-
-def _by_amounts(
-    analysis: Analysis, material: Material, readings: PassageReadings
-) -> Disagreement | None:
-    odds = {place: one.odds for place, one in readings.sentences.items()}
-    rivals = rival_amounts(analysis, material.evidence, material.options, material.features, odds)
-    views = tuple((one,) for one in rivals[:MOST_VIEWS])
-    return Disagreement(kind="conflict", about=analysis.question, views=views) if views else None
 
 
 def settled(disputes: Sequence[Dispute], sentences: Sequence[Sentence]) -> tuple[Conflict, ...]:
@@ -119,27 +106,11 @@ def settled(disputes: Sequence[Dispute], sentences: Sequence[Sentence]) -> tuple
 def told(found: Disagreement, evidence: Sequence[Evidence], page: Page) -> Dispute:
     """Write every view onto ``page``, a list under a line that says what follows."""
     why = reason(found, evidence)
-    if found.kind == "meanings":
-        page.label(f"“{found.about}” can mean several things:")
-    else:
-        page.label(f"The sources differ{f' ({why})' if why else ''}:")
+    page.label(f"The sources differ{f' ({why})' if why else ''}:")
     begun = len(page.claims)
     for lead, *others in found.views:
-        also = [evidence[other.evidence].key for other in others]
-        page.view(lead, label=_label(found, lead, evidence), also=also)
-    return Dispute(about=_about(found), reason=why, views=tuple(page.claims[begun:]))
-
-
-def _label(found: Disagreement, option: Option, evidence: Sequence[Evidence]) -> str:
-    """The title of a source whose sentence does not itself say what it is about."""
-    if found.kind != "meanings" or parse(found.about).stem_set <= option.stems:
-        return ""
-    title = " ".join(evidence[option.evidence].hit.document.title.split())
-    return title if len(title) <= LONGEST_LABEL else f"{title[:LONGEST_LABEL].rstrip()}…"
-
-
-def _about(found: Disagreement) -> str:
-    return f"what “{found.about}” means" if found.kind == "meanings" else found.about
+        page.view(lead, also=[evidence[other.evidence].key for other in others])
+    return Dispute(about=found.about, reason=why, views=tuple(page.claims[begun:]))
 
 
 def _shown(
@@ -148,19 +119,17 @@ def _shown(
     """The claim that cites the option's source and gives its value, or quotes it."""
     key = evidence[option.evidence].key
     kind = expected_of(analysis.question)
-    wanted = values(kind, option.text, analysis.question)
+    wanted = values_of(kind, option.text, analysis.question)
     for claim in claims:
         if key not in claim.keys:
             continue
-        if option.text in claim.text or wanted & values(kind, claim.text, analysis.question):
+        if option.text in claim.text or wanted & values_of(kind, claim.text, analysis.question):
             return claim
     return None
 
 
 def reason(found: Disagreement, evidence: Sequence[Evidence]) -> str:
     """In words; empty when nothing tells."""
-    if found.kind == "meanings":
-        return f"the sources are about different things called “{found.about}”"
     leads = [view[0] for view in found.views]
     parts = [_dates(leads, evidence), _years(leads), _kinds(leads, evidence), _rough(leads)]
     return "; ".join(part for part in parts if part)
