@@ -182,19 +182,6 @@ CAUSES = (
     r"after an? (?:\w+ ){0,3}(?:fault|failure|fire|leak|crash|error|collapse|accident|mistake"
     "|short circuit|explosion)",
 )
-FAILURES = (
-    "failed tripped broke broken burst collapsed crashed exploded leaked jammed cracked faulty "
-    "defective"
-).split()
-# A report that sets its account against another.
-OTHER_ACCOUNTS = (
-    "(?:different|another|other) (?:account|version|explanation|cause)",
-    "(?:first|early|earlier|initial|previous|other) (?:reports?|accounts?)",
-    *(r"contradict\w*", "disput(?:ed|es|ing)", "contrary to", "den(?:y|ied|ies)", "wrongly"),
-    "mistakenly",
-)
-# Words with which a cause is asked for, and verbs that say nothing of what happened.
-ASKING_WHY = "cause causes caused reason reasons why lead led go went come came happen".split()
 
 # --- asking ----------------------------------------------------------------------------------
 

@@ -45,7 +45,7 @@ _YEAR = re.compile(r"\b(?:1\d|20)\d\d\b")
 _LASTING = re.compile(r"\bhow long\b", re.IGNORECASE)
 _COUNTED = re.compile(r"\bhow (?:many|much) (?P<noun>[^\W\d_]+)", re.IGNORECASE)
 _NUMBERED = re.compile(
-    r"(?P<what>[^\W\d_]+\.?|#)\s*(?P<code>[A-Z]?\d+(?:[.,]\d+)*[A-Z]?)(?![\w%])(?P<after>\W*\w*)"
+    r"(?P<what>[^\W\d_]+\.?|#)\s*(?P<code>[A-Z]?\d+(?:[.,]\d+)*[A-Z]?|[A-HJ-Z])(?![\w%'’])(?P<after>\W*\w*)"
 )
 _DAY = re.compile(rf"\b\d{{1,2}}\s+(?:{'|'.join(MONTHS)})\b", re.IGNORECASE)
 _OPEN = frozenset(STOP_WORDS) | PREPOSITIONS | BE | AUXILIARIES
@@ -145,6 +145,9 @@ def _sides(
         held = option.stems | parse(above).stem_set
         values = values_of(kind, option.text, question)
         said = {value.partition(" ")[0] for value in values} | parse(question).numbers
+        for amount in parse(option.text).quantities:
+            if f"{amount.value:g} {amount.unit}" in values:
+                said |= parse(amount.said).numbers
         yield _Side(
             option=option,
             piece=piece,
@@ -178,13 +181,18 @@ def _same_thing(one: _Side, other: _Side, kind: Expected, question: str) -> bool
         return False
     if one.bearer and other.bearer and one.bearer != other.bearer:
         return False
+    if _at_other(one, other, _WEEKDAYS):
+        return False
     if kind == "date":
         return True
     years = [_years(side, question) for side in (one, other)]
-    return years[0] == years[1] and not any(
-        (one.words & named) and (other.words & named) and not one.words & other.words & named
-        for named in (_MONTHS, _WEEKDAYS)
-    )
+    return years[0] == years[1] and not _at_other(one, other, _MONTHS)
+
+
+def _at_other(one: _Side, other: _Side, times: frozenset[str]) -> bool:
+    """Whether both name some of ``times``, and none in common."""
+    mine, theirs = one.words & times, other.words & times
+    return bool(mine and theirs) and not mine & theirs
 
 
 def _years(side: _Side, question: str) -> frozenset[str]:
