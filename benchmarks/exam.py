@@ -133,7 +133,6 @@ def _told(given: Answer) -> dict[str, Any]:
         "answer": given.text,
         "table": [list(row) for row in given.table.rows] if given.table else [],
         "citations": [f"{one.title}: {one.quote[:160]}" for one in given.citations],
-        "premises": list(given.premises),
         "notes": list(given.notes),
         "suggestions": list(given.suggestions),
     }

@@ -78,7 +78,7 @@ def mark(one: ExamQuestion, given: Answer, addresses: Mapping[str, str]) -> str:
     if one.expect in ("decline", "ask back", "chat"):
         return DECLINED_RIGHTLY if silent else WRONG
     cells = [cell for row in given.table.rows for cell in row] if given.table else []
-    said = _plain(" ".join([given.text, *given.premises, *map(str, cells)]))
+    said = _plain(" ".join([given.text, *map(str, cells)]))
     met = [any(_holds(said, word) for word in group) for group in one.gold]
     if silent:
         return DECLINED_RIGHTLY if one.expect == "correct" else DECLINED_WRONGLY

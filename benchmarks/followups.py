@@ -15,7 +15,7 @@ questions of XQuAD, each after the two before it about the same paragraph, and t
 questions of ``benchmarks.analysis`` with the vocabulary of their base.
 
 MTRAG-UN dev: nDCG@10 of a search for the last turn alone, as rewritten, with the question before
-it where ``with_context`` adds that, and for all turns. "A new topic" puts the question, as it
+it where that is searched, too, and for all turns. "A new topic" puts the question, as it
 stands alone, after the turns of another conversation: what is lost there is the price. The set's
 ``rewrites/`` belong to other conversations, of which the judged passages are not there; words
 alone are compared (questions only, no answers).
@@ -44,8 +44,7 @@ from benchmarks.sets.items import MTRAG
 from benchmarks.sets.judged import Query
 from benchmarks.sets.reading import read_lines
 from wellread.ask.retrieve.search import search
-from wellread.ask.understand.followups.rewrite import standalone
-from wellread.ask.understand.followups.turns import Rewritten, Turn, with_context
+from wellread.ask.understand.followups.rewrite import Rewritten, Turn, standalone
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.evaluation.bootstrap import Interval, bootstrap, paired_difference, percentile
 from wellread.kb import KnowledgeBase
@@ -280,10 +279,10 @@ def retrieval() -> dict[str, Any]:
             texts = {
                 "last": last,
                 "rewritten": ours.text,
-                "context": with_context(ours, earlier),
+                "context": ours.searched,
                 "all": query.text,
                 "new topic, rewritten": after.text,
-                "new topic, context": with_context(after, other),
+                "new topic, context": after.searched,
             }
             half = half_of(row["conversation_id"])
             changed[half].append(ours.changed)

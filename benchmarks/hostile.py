@@ -15,10 +15,10 @@ made; all were written by the author of the rules, before them.
 from __future__ import annotations
 
 import argparse
+import asyncio
 from typing import Any
 
 from benchmarks.homes import filled
-from benchmarks.premises import ask
 from benchmarks.record import save
 from benchmarks.sets.hostile import (
     Hostile,
@@ -28,6 +28,8 @@ from benchmarks.sets.hostile import (
     write_hostile,
     write_imperatives,
 )
+from wellread.answers import Answer, Question
+from wellread.ask.answer import answer, final
 from wellread.kb import KnowledgeBase
 from wellread.library.check_text import check
 
@@ -65,6 +67,11 @@ def main() -> None:
                     print(f"  {', '.join(one['bad'])}: {one['what']}\n      {one['told']}")
     if options.half == "all":
         print(save("hostile", figures))
+
+
+def ask(kb: KnowledgeBase, question: str) -> Answer:
+    """The answer, written anew."""
+    return asyncio.run(final(answer(kb, Question(text=question, fresh=True))))
 
 
 BAD = ("stated", "shown", "borne out")

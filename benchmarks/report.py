@@ -34,7 +34,6 @@ from benchmarks import (
     minutes,
     optech,
     pdf_order,
-    premises,
     rarity,
     record,
     refusal,
@@ -261,15 +260,6 @@ documents; XQuAD and ClapNQ have no conflicts, so each one claimed there is a fa
 
 """
 
-PREMISES = """\
-## False premises
-
-Questions about the sample that take something for granted that the material says otherwise, and
-questions that do not. Put right: the answer names what the source says instead. The questions with
-a false premise have one author with the rules.
-
-"""
-
 SAME_QUESTIONS = """\
 ## Past questions that mean the same
 
@@ -430,8 +420,6 @@ def page() -> str:
                 _one("followups", followups.table),
                 SESSIONS,
                 _one("sessions", sessions.table),
-                PREMISES,
-                _one("premises", premises.table),
                 SAME_QUESTIONS,
                 _many(
                     "same_questions-",

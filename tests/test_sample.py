@@ -117,7 +117,7 @@ def test_every_question_off_the_topic_is_declined(asked: list[Asked]) -> None:
     assert len(off_topic) == 20
     assert [each.line["question"] for each in off_topic if each.answered] == []
     for each in off_topic:
-        assert each.answer.text.startswith("The sources do not ")
+        assert each.answer.text.startswith("I don't have enough information")
         assert each.answer.data_gaps
         assert each.answer.confidence.band == "none"
 

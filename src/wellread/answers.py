@@ -259,8 +259,7 @@ class Answer:
         type: what kind of question it was taken for (``questions.QuestionType``).
         standalone: the question as it was understood, where a follow-up was rewritten.
         fallback: why another answerer than the configured one wrote it; empty when none did.
-        premises: what the question takes for granted and the sources say otherwise.
-        suggestions: further questions that the material can answer.
+        suggestions: questions that the material asks itself, or that were asked before.
         relaxed: the question's limits that were left out; ``limits`` has all, the asker's too.
         failures: steps that failed and were done without, in words.
         rewritten: whether the question was read with the turns before it.
@@ -282,7 +281,6 @@ class Answer:
     fallback: str = ""
     data_gaps: tuple[str, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
-    premises: tuple[str, ...] = ()
     related: tuple[Related, ...] = ()
     suggestions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

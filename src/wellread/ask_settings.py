@@ -210,7 +210,7 @@ class FeaturesSettings(Section):
         "confidence and what is missing are told in any case",
     )
     suggest_related: bool = setting(
-        True, "whether related material and further questions are named"
+        True, "whether related material and questions of the material are named"
     )
     similar_questions: bool = setting(
         True, "whether a model is shown past questions that experts rated"

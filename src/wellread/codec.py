@@ -77,11 +77,12 @@ def to_plain(value: object) -> Any:
 def from_plain(kind: type[T], plain: Any) -> T:
     """The ``kind`` (a dataclass) that ``to_plain`` made ``plain`` of.
 
-    Fields that ``plain`` lacks keep their defaults, so that values written by an older release
-    can be read.
+    Fields that ``plain`` lacks keep their defaults, and those that are gone from ``kind`` are left
+    out, so that values written by an older release can be read.
     """
     hints = _HINTS(kind)
-    return kind(**{name: _restore(hints[name], item) for name, item in plain.items()})
+    known = hints.keys() & plain.keys()
+    return kind(**{name: _restore(hints[name], plain[name]) for name in known})
 
 
 def marks_to_blob(marks: Sequence[Mark]) -> bytes:

@@ -264,6 +264,24 @@ def test_a_person_who_is_talked_about_is_no_limit(question: str) -> None:
     assert [one for one in limits(question) if one[0] in ("speaker", "author")] == []
 
 
+@pytest.mark.parametrize(
+    ("question", "meant"),
+    [
+        ("What did the industrial designer say about buttons?", ["Industrial Designer"]),
+        ("What does the designer say about buttons?", ["Industrial Designer"]),
+        ("What did the user interface designer say about buttons?", []),
+        ("What is there according to the user interface guidelines?", []),
+    ],
+)
+def test_a_speaker_is_meant_by_the_whole_name_or_a_part_of_their_own(
+    question: str, meant: list[str]
+) -> None:
+    roles = Vocabulary(speakers=people(["Industrial Designer", "User Interface"]))
+    read = analyse(Question(text=question), roles, TODAY)
+    assert [one.value for one in read.constraints] == meant
+    assert ("user interface" in read.subject) == (not meant)
+
+
 # --- sources ---------------------------------------------------------------------------------
 
 

@@ -108,7 +108,6 @@ ANSWER = Answer(
             reason="one counts months",
         ),
     ),
-    premises=("It sank in a lake, not at sea.",),
     table=Table(columns=("Year", "Ferries"), rows=(("2020", "<2>"), ("2021", "3")), method="by a"),
 )
 
@@ -168,7 +167,6 @@ def test_what_belongs_to_the_answer_stands_beside_it() -> None:
     assert section(found, "Confidence") == [
         "Confidence 0.50 (medium): two sources, one <weak>",
     ]
-    assert section(found, "Premises") == ["Premises It sank in a lake, not at sea."]
     assert section(found, "What is missing") == ["What is missing who owned it"]
     assert section(found, "Where sources disagree") == [
         "Where sources disagree its age (one counts months) ninety [1] seven [2]"
@@ -192,7 +190,6 @@ def test_what_an_answer_lacks_has_no_heading() -> None:
         fallback="",
         data_gaps=(),
         conflicts=(),
-        premises=(),
         table=None,
     )
     found = page(bare)

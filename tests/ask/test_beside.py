@@ -23,15 +23,16 @@ ENTITIES = {
     "heat-grid": ("Heat grid", "A heat grid carries warm water to houses.", "warm-fund"),
     "warm-fund": ("Warm fund", "The warm fund pays half of each new boiler.", ""),
 }
-GUIDE = """# Guide to warm houses
+REST = "Whoever has an old boiler sells it before the new one comes. " * 16
+GUIDE = f"""# Guide to warm houses
 
 ## How do I choose a heat pump?
 
-Measure the house before you choose a heat pump, for its size decides.
+Measure the house before you choose a heat pump, for its size decides. {REST}
 
 ## Noise
 
-A heat pump hums at forty decibels, and a house next door may hear it.
+A heat pump hums at forty decibels, and a house next door may hear it. {REST}
 """
 TALK = """WEBVTT
 
@@ -105,20 +106,16 @@ async def test_limits_hold_for_what_is_related(kb: KnowledgeBase) -> None:
     assert not [one for one in done.related if one.kind == "entity"]
 
 
-async def test_questions_come_from_what_is_there(kb: KnowledgeBase) -> None:
-    done = await asked(kb, PUMP)
-    assert 1 <= len(done.suggestions) <= 3
-    known = {
-        "How do I choose a heat pump?",
-        "What does Ana Roe say about “Heat pump”?",
-        "What is known about “Heat grid”?",
-        "How is “Heat pump” connected to “Heat grid”?",
-        "What does “Guide to warm houses” say about noise?",
-    }
-    assert set(done.suggestions) <= known
-    assert PUMP not in done.suggestions
-    for suggestion in done.suggestions:
-        assert (await asked(kb, suggestion)).citations, suggestion
+async def test_a_heading_that_is_a_question_is_asked_next(kb: KnowledgeBase) -> None:
+    done = await asked(kb, "Who pays half of each new boiler?")
+    assert done.suggestions == ("How do I choose a heat pump?",)
+    assert (await asked(kb, done.suggestions[0])).suggestions == (), "it was just asked"
+
+
+async def test_what_is_near_is_named_with_its_heading(kb: KnowledgeBase) -> None:
+    done = await asked(kb, "Who pays half of each new boiler?")
+    reasons = {one.title: one.reason for one in done.related}
+    assert reasons["Guide to warm houses"].startswith("near the question, under “")
 
 
 async def test_a_refusal_names_what_is_near(kb: KnowledgeBase) -> None:

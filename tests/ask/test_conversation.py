@@ -21,8 +21,8 @@ from wellread.answers import (
 )
 from wellread.answers import Verdict as VerdictValue
 from wellread.ask.understand.followups.conversation import MOST_TURNS, Opened, opened, turn_of
+from wellread.ask.understand.followups.rewrite import Turn
 from wellread.ask.understand.followups.rewrite_by_model import accepted, by_model, rewriting_prompt
-from wellread.ask.understand.followups.turns import Turn
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.kb import KnowledgeBase, open_kb

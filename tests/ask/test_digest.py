@@ -106,7 +106,6 @@ NEWEST = ["Ferry Osprey is full", "Night tram starts"]
         "Is there anything new?",
         "What happened lately?",
         "Give me the headlines",
-        "Could you please show me the latest news",
         "Summarise the latest news, please",
         "What did I miss?",
     ],
@@ -148,35 +147,10 @@ async def test_where_nothing_is_recent_all_dates_are_told_with_a_note(kb: Knowle
 
 
 @pytest.mark.parametrize(
-    ("question", "read"),
-    [
-        ("What happened lately on the islands?", "islands"),
-        ("Any news from our town?", "town"),
-        ("What is new in the Grey Isles?", "Grey Isles"),
-    ],
-)
-async def test_the_place_of_everything_is_no_subject_and_that_is_told(
-    kb: KnowledgeBase, question: str, read: str
-) -> None:
-    given = await ask(kb, question)
-    assert titles(given) == NEWEST
-    assert given.notes == (
-        f"“{read}” was read as what all of this is about, so the newest of everything is listed",
-    )
-
-
-async def test_a_word_of_nearly_every_passage_is_no_subject(kb: KnowledgeBase) -> None:
-    given = await ask(kb, "What's new in whales?", "bulletins")
-    assert titles(given)[:2] == ["Bulletin 0", "Bulletin 1"]
-    assert "“whales”" in given.notes[0]
-    assert (await ask(kb, "What's new about whales?", "bulletins")).answered_by != "catalogue"
-    assert (await ask(kb, "What's new in calves?", "bulletins")).answered_by != "catalogue"
-
-
-@pytest.mark.parametrize(
     "question",
     [
         "What's new about the ferry?",
+        "Any news from our town?",
         "What is the latest news on rye bread?",
         "What happened to the night tram?",
         "What happened after the storm?",
@@ -216,8 +190,7 @@ async def test_an_asked_time_is_kept_to_else_told(kb: KnowledgeBase) -> None:
         assert f"{cited.published_at:%Y-%m-%d}" == day(ago)
     none = await ask(kb, "What happened in the last month?", "old")
     assert titles(none)[0] == "Market opens"
-    (note,) = none.notes
-    assert "the sources end on" in note
+    assert none.relaxed
 
 
 async def test_the_asker_s_limits_are_kept_to(kb: KnowledgeBase) -> None:
@@ -264,36 +237,10 @@ async def test_no_more_are_told_than_asked_for(kb: KnowledgeBase) -> None:
     assert given.text.startswith(f"The newest story, of {day(2)}:")
 
 
-async def test_a_time_without_a_subject_asks_for_its_news(kb: KnowledgeBase) -> None:
-    first, last = day(210), day(190)
-    for question in (
-        f"What was reported between {first} and {last}?",
-        f"What was published from {first} to {last}?",
-        f"What happened between {first} and {last}?",
-    ):
-        given = await ask(kb, question)
-        assert [title.startswith("Rye bread") for title in titles(given)] == [True], question
-    about = await ask(kb, f"What was reported about mushrooms between {first} and {last}?")
-    assert about.answered_by != "catalogue"
-
-
-async def test_after_the_end_of_the_sources_their_last_days_are_told(kb: KnowledgeBase) -> None:
-    given = await ask(kb, "What happened last week?", "old")
-    assert titles(given) == ["Market opens"]
-    assert given.notes[0].startswith("nothing is from ")
-    assert f"the sources end on {day(400)}" in given.notes[0]
-    assert given.confidence.score <= 0.6
-
-
 async def test_a_story_told_in_part_is_called_after_that_part(kb: KnowledgeBase) -> None:
     given = await ask(kb, f"What was in the news on {day(2)}?")
     assert titles(given) == ["Ferry Osprey full again"]
     assert "Tuesday" in given.text
-
-
-async def test_what_one_site_reported_is_told_alone(kb: KnowledgeBase) -> None:
-    given = await ask(kb, f"What did the Current report between {day(5)} and {day(1)}?")
-    assert titles(given) == ["Ferry Osprey full again"]
 
 
 async def test_a_time_is_told_by_all_of_its_days(kb: KnowledgeBase) -> None:

@@ -10,8 +10,7 @@ import pytest
 
 from wellread.answers import CATALOGUE, Answer, Question
 from wellread.ask.answer import answer, final
-from wellread.ask.understand.followups.rewrite import standalone
-from wellread.ask.understand.followups.turns import Turn
+from wellread.ask.understand.followups.rewrite import Turn, standalone
 from wellread.ask.understand.question_parts import goes_on
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ingest.loaders.front_matter import date_in_name
@@ -169,7 +168,7 @@ async def test_papers_that_came_as_other_kinds(kb: KnowledgeBase) -> None:
             "How long is the guarantee on the BrewKing?",
             "It is two years.",
             "Can I make it longer somehow?",
-            "Can I make the guarantee on the BrewKing longer somehow?",
+            "Can I make the guarantee longer somehow?",
         ),
     ],
 )

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date
 from pathlib import Path
 
 import pytest
 
 from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
-from wellread.ask.deliver.reply import would_help
-from wellread.ask.understand.analyse import analyse
-from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
@@ -41,11 +37,9 @@ async def test_a_refusal_names_what_is_missing_in_the_words_of_the_question(
 ) -> None:
     given = await ask(kb, "How many purple submarines did Admiral Zyx command?")
     assert given.answered_by == "none"
-    assert given.data_gaps == (
-        "nothing found about “purple submarines”",
-        "nothing found about “Admiral Zyx command”",
-    )
-    assert "What would help: reports, budgets or statistics about " in given.text
+    assert given.data_gaps == ("nothing found about “Admiral Zyx”",)
+    assert given.text.startswith("I don't have enough information in these sources to answer this")
+    assert "This might be a gap worth filling" in given.text
     assert not given.citations
 
 
@@ -58,7 +52,7 @@ async def test_a_refusal_that_was_near_quotes_the_nearest_sentence_and_opens_it(
         add(kb, [str(tmp_path / "boathouse.md")])
         given = await ask(kb, "When was the heron boathouse rebuilt?")
     assert given.answered_by == "none"
-    assert given.text.startswith("The sources do not answer this question. ")
+    assert given.text.startswith("I don't have enough information in these sources to answer this")
     assert "The nearest passages, which may not answer it:" in given.text
     for sentence in given.sentences:
         assert sentence.span.of(given.text) == sentence.text
@@ -79,13 +73,6 @@ async def test_a_question_answered_in_both_parts_has_no_gap(kb: KnowledgeBase) -
     assert not given.data_gaps
 
 
-async def test_a_false_premise_is_named_beside_the_answer(kb: KnowledgeBase) -> None:
-    given = await ask(kb, "Why was the heron boathouse rebuilt in 2019 after the flood?")
-    assert [said[:47] for said in given.premises] == [
-        "The question says 2019; the source says 2020 [1"
-    ]
-
-
 async def test_a_draft_of_which_nothing_is_borne_out_is_not_delivered(tmp_path: Path) -> None:
     (tmp_path / "boathouse.md").write_text(TEXT, encoding="utf-8")
     model = ScriptedModel(["Elephants paint violins in Madrid [e1]."])
@@ -97,16 +84,27 @@ async def test_a_draft_of_which_nothing_is_borne_out_is_not_delivered(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("question", "kind"),
+    ("question", "gap"),
     [
-        ("What did John say about tides?", "transcripts, interviews or minutes"),
-        ("How do I mend a kettle?", "guides or documentation"),
-        ("How many kettles broke?", "reports, budgets or statistics"),
-        ("Why do kettles break?", "reports or papers"),
-        ("When is the fair?", "news or announcements"),
-        ("Who runs the fair?", "news, minutes or directories"),
-        ("Kettle repair", "articles, papers or pages"),
+        ("What do people say about purple submarines?", "purple submarines"),
+        ("How many people have a purple submarine today?", "purple submarine"),
+        ("Why do kettles whistle in the morning?", "kettles"),
+        ("Who is Admiral Zyx?", "Admiral Zyx"),
     ],
 )
-def test_the_kind_of_source_fits_the_question(question: str, kind: str) -> None:
-    assert would_help(analyse(Question(text=question), Vocabulary(), date(2026, 1, 1))) == kind
+async def test_a_gap_is_the_subject_of_the_question_and_no_filler(
+    kb: KnowledgeBase, question: str, gap: str
+) -> None:
+    given = await ask(kb, question)
+    assert given.data_gaps[0] == f"nothing found about “{gap}”"
+    assert "people" not in " ".join(given.data_gaps)
+
+
+async def test_what_is_hardly_sure_says_so_and_what_to_add(kb: KnowledgeBase) -> None:
+    lenient: dict[str, dict[str, object]] = {"qa": {"confidence_threshold": 0.01}}
+    with open_kb(kb.home, overrides=lenient, embedder=ReadableEmbedder()) as opened:
+        given = await ask(opened, "Who keeps the swans of the boathouse?")
+    assert given.confidence.band == "low"
+    assert given.text.startswith("Based on limited information")
+    assert given.text.endswith("Consider adding more content about “swans”, “boathouse”.")
+    assert all(one.span.of(given.text) == one.text for one in given.sentences)

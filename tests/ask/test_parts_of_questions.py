@@ -116,7 +116,7 @@ async def test_who_asks_for_nothing_is_not_searched_for_and_leaves_nothing(
     assert given.id == ""
     assert (len(kb.catalogue.answers()), len(kb.catalogue.gaps())) == before
     assert (given.citations, given.confidence.score, given.data_gaps) == ((), 0.0, ())
-    assert "sources do not answer" not in given.text
+    assert "have enough information" not in given.text
 
 
 async def test_what_could_mean_anything_is_asked_back(kb: KnowledgeBase) -> None:
@@ -145,4 +145,4 @@ async def test_what_says_that_little_is_known_is_no_part_of_an_answer(kb: Knowle
     with open_kb(kb.home, overrides=hedged, embedder=ReadableEmbedder()) as opened:
         given = await ask(opened, "Why was anything painted green, and who paid for it?")
     assert "Based on limited information" in given.text
-    assert "**Who paid for Ferry Heron?**" in given.text
+    assert "**Who paid for it?**" in given.text

@@ -9,8 +9,8 @@ import pytest
 
 from wellread.answers import Question
 from wellread.ask.answer import answer, final
-from wellread.ask.understand.followups import conversation
-from wellread.ask.understand.followups.conversation import respelt
+from wellread.ask.understand import spelling
+from wellread.ask.understand.spelling import respelt
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
@@ -100,5 +100,5 @@ class _Crowded(set[str]):
 def test_a_word_that_is_there_stays_when_others_make_room(
     kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(conversation._known, kb, _Crowded())
+    monkeypatch.setitem(spelling._known, kb, _Crowded())
     assert read(kb, "Who keeps the lighthouses?") == ("Who keeps the lighthouses?", 0)

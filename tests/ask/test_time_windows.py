@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from wellread.answers import Question
 from wellread.ask.understand.analyse import analyse
-from wellread.ask.understand.followups.rewrite import standalone
-from wellread.ask.understand.followups.turns import Turn
+from wellread.ask.understand.followups.rewrite import Turn, standalone
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.text.english import MONTHS
 from wellread.text.periods import expressions_of

@@ -139,3 +139,16 @@ async def test_in_articles_what_is_reported_of_them_is_given(
     (first,) = (one for one in given.sentences if said in one.text)
     assert first.marked
     assert other not in first.text
+
+
+async def test_what_somebody_said_is_their_turns_though_no_text_names_them(
+    kb: KnowledgeBase,
+) -> None:
+    given = await ask(kb, "What did Ana Holm say?")
+    quotes = [one.quote for one in given.citations]
+    assert quotes == [
+        "Ben, what should become of the ferry?",
+        "I think the ferry is too expensive for a town of our size.",
+    ]
+    assert [one.locator.speaker for one in given.citations] == ["Ana Holm", "Ana Holm"]
+    assert (await ask(kb, "What did Ana Holm say about seals?")).answered_by != "catalogue"

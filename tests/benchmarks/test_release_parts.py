@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.hostile import ask
 from benchmarks.paths import SAMPLE
-from benchmarks.premises import ask
 from benchmarks.release import deletes, injections, question_sets
 from benchmarks.release.deletes import NOT_PROVED, PROBLEMS, REMOVED
 from benchmarks.release.question_sets import RATIO, asked_beside, ratio, sampled

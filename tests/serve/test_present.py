@@ -64,7 +64,6 @@ ANSWER = Answer(
     fallback="f",
     data_gaps=("gap",),
     conflicts=(Conflict(about="age", views=(View(text="old", citations=(1,)),), reason="date"),),
-    premises=("premise",),
     related=(
         Related(kind="story", title="flood", id="s1", collection="c", url="u", reason="near"),
     ),
@@ -127,7 +126,6 @@ ANSWER_BODY = {
     "confidence": {"score": 0.5, "band": "low", "reasoning": "r", "modelClaim": 0.9},
     "dataGaps": ["gap"],
     "conflicts": [{"about": "age", "views": [{"text": "old", "citations": [1]}], "reason": "date"}],
-    "premises": ["premise"],
     "related": [
         {
             "kind": "story",

@@ -55,8 +55,7 @@ from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.retrieve.search import check_index
 from wellread.ask.understand.followups.conversation import Opened
 from wellread.ask.understand.followups.conversation import begun as in_conversation
-from wellread.ask.understand.followups.rewrite import standalone
-from wellread.ask.understand.followups.turns import Turn
+from wellread.ask.understand.followups.rewrite import Turn, standalone
 from wellread.ask.understand.question_parts import goes_on, questions_in
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ask.verify.answered_before import Before, answered_before
@@ -215,7 +214,9 @@ def _part_of(turn: Opened, text: str, before: Sequence[Part], known: Vocabulary)
     asked = f"And {text}" if told and goes_on(text, told[-1].question) else text
     read = standalone(asked, told, known, date.today()) if told else None
     text = read.text if read and read.reasons else text
-    return replace(turn, question=replace(turn.question, text=text), told=tuple(chain(*said)))
+    context = read.context if read else turn.context
+    asked_so = replace(turn.question, text=text)
+    return replace(turn, question=asked_so, context=context, told=tuple(chain(*said)))
 
 
 def _understand(kb: KnowledgeBase, turn: Opened, known: Vocabulary) -> Analysis:
@@ -306,7 +307,6 @@ def _assemble(
         fallback=written.fallback if written else "",
         data_gaps=reply.data_gaps,
         conflicts=reply.conflicts,
-        premises=reply.premises,
         related=reply.related,
         suggestions=reply.readings,
         notes=(*turn.notes, *notes_of(analysis, found), *reply.notes),

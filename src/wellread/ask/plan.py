@@ -14,9 +14,9 @@ from typing import Literal
 
 from wellread.answers import Question
 from wellread.ask.aggregate.execute import execute
-from wellread.ask.aggregate.facts import facts
+from wellread.ask.aggregate.facts import facts, said_by
 from wellread.ask.aggregate.newest import read_news
-from wellread.ask.aggregate.queries.query import CatalogueQuery, Noun
+from wellread.ask.aggregate.queries.query import CatalogueQuery, Noun, Topic
 from wellread.ask.aggregate.queries.result import AggregateResult, amount
 from wellread.ask.aggregate.read.read_counts import read_counts
 from wellread.ask.aggregate.read.read_lists import read_coverage, read_gaps, read_list, read_trend
@@ -24,18 +24,20 @@ from wellread.ask.aggregate.read.read_mentions import read_edge
 from wellread.ask.aggregate.read.read_walks import ReadWalk, read_walk
 from wellread.ask.retrieve.direct import compare, direct, persona, synthesis
 from wellread.ask.retrieve.news import news
+from wellread.ask.retrieve.relax import narrowed
 from wellread.ask.retrieve.retrieval import Found, SearchTrace
 from wellread.ask.retrieve.search import look
 from wellread.ask.retrieve.weights.preferred_sources import BEST, muted, muted_words
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.answer_kind import asks_amount
-from wellread.ask.understand.followups.conversation import respelt
 from wellread.ask.understand.question_type import guesser
+from wellread.ask.understand.spelling import respelt
 from wellread.ask.understand.time_windows import days_in, of_days
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, QuestionType
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
+from wellread.text.parsed import parse
 from wellread.types import Filters, Hit
 
 Strategy = Callable[[KnowledgeBase, Analysis], Found | None]
@@ -44,6 +46,7 @@ Reader = Callable[[KnowledgeBase, Analysis], Iterator[CatalogueQuery]]
 
 DOCUMENTS: Literal["documents"] = "documents"
 OTHER_KINDS = 0.75  # that documents of other kinds are what is asked for
+FEW = 5  # passages, of which one may tell of what no document is filed under
 MOST_DAYS = 3  # of a question that are looked up
 SUBJECT_PASSAGES = 2  # of each document that a question about the graph names
 _TEXTS_TOO = (
@@ -73,19 +76,39 @@ def _of_any_kind(
 ) -> AggregateResult | None:
     """The result; where no document of a kind is about it, with those of other kinds that are.
 
-    A paper may have come as a plain text, of which nobody can tell that it is one.
+    A paper may have come as a plain text, of which nobody can tell that it is one: where the base
+    has no paper, "papers" are documents. That there is none is said only after the passages were
+    searched, too: None where one of them holds the topic in other forms.
     """
+    any_kind, kind = Noun(what=DOCUMENTS, one="document"), query.of.filters
+    topic = query.about
+    if query.of.what != DOCUMENTS or not topic:
+        return execute(kb, query, analysis)
+    known = vocabulary_of(kb, analysis.filters.collections)
+    there = known.kinds.intersection(kind.kinds) or known.source_types & {*kind.source_types}
+    if (kind.kinds or kind.source_types) and not there:
+        query, kind = replace(query, of=any_kind), Filters()
     result = execute(kb, query, analysis)
-    kind = query.of.filters != Filters()
-    if result is None or result.number or not kind or not query.about or query.of.what != DOCUMENTS:
+    if result is None or result.number or query.form not in ("count", "list", "exists"):
         return result
-    every = execute(kb, replace(query, of=Noun(what=DOCUMENTS, one="document")), analysis)
+    every = execute(kb, replace(query, of=any_kind), analysis) if kind != Filters() else None
     if every is None or not every.number:
-        return result
-    found = (
-        f"{result.sentence[:-1]}, but {amount(every.number, 'other document', 'other documents')}:"
-    )
+        told = not topic.naming and _is_told(kb, topic, analysis)
+        return None if told else result
+    others = amount(every.number, "other document", "other documents")
+    found = f"There are no {query.of.many} {topic.said}, but {others}:"
     return replace(every, sentence=found, kind="list", certainty=min(every.certainty, OTHER_KINDS))
+
+
+def _is_told(kb: KnowledgeBase, topic: Topic, analysis: Analysis) -> bool:
+    """Whether a passage holds all words of the topic, in whatever form and order."""
+    text = " ".join(name.phrase for name in topic.names)
+    wanted, filters = parse(text).stem_set, narrowed(analysis.filters, analysis.constraints)
+    if not wanted or filters is None:
+        return False
+    hits = look(kb, text, filters, purpose="whether passages tell of it", limit=FEW).hits
+    held = (f"{hit.passage.context} {hit.passage.text}" for hit in hits)
+    return any(wanted <= parse(said).stem_set for said in held)
 
 
 counts, digest = from_catalogue(read_counts), from_catalogue(read_news)
@@ -252,7 +275,7 @@ def find(kb: KnowledgeBase, analysis: Analysis) -> Found:
         UnknownCollectionError: the asker's filters name a collection that does not exist.
         FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
-    for strategy in (mentioned_first, *STRATEGIES.get(analysis.type, ())):
+    for strategy in (mentioned_first, said_by, *STRATEGIES.get(analysis.type, ())):
         found = strategy(kb, analysis)
         if found is not None:
             break

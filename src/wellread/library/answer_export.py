@@ -141,8 +141,7 @@ def _sources(citations: Sequence[Citation], *, numbered: bool, verdicts: bool) -
 
 
 def _beside(answer: Answer) -> Iterator[str]:
-    """What is missing, wrong in the question, or in dispute."""
-    yield from _list("Premises", answer.premises)
+    """What is in dispute, or missing."""
     yield from _list("Where sources disagree", [disagreement(one) for one in answer.conflicts])
     yield from _list("What is missing", answer.data_gaps)
 

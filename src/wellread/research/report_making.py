@@ -287,7 +287,6 @@ def _answer(
         session_id=turn.question.session_id,
         data_gaps=tuple(dict.fromkeys((*(quick.data_gaps if quick else ()), *gaps))),
         conflicts=report.conflicts,
-        premises=quick.premises if quick else (),
         related=tuple(unused[:MOST_LISTED]),
         notes=tuple(dict.fromkeys(notes)),
         table=quick.table if quick else None,

@@ -17,7 +17,6 @@ MONTHS_SHORT = tuple(name.lower() for name in _LOCALE.months["format"]["abbrevia
 WEEKDAYS = tuple(_LOCALE.days["format"]["wide"][day].lower() for day in range(7))  # from Monday
 DAYS_FROM_NOW = {"yesterday": -1, "last night": -1, "today": 0, "tonight": 0, "tomorrow": 1}
 SEASONS = ("spring", "summer", "autumn", "fall", "winter")
-DAYTIMES = frozenset("noon midnight midday morning afternoon evening night dawn dusk".split())
 
 # --- what has not happened yet, or happens again and again ---
 FUTURE = ("will", "shall", "going to", "is to", "are to", "plans to", "plan to", "due to", "coming")
@@ -122,10 +121,6 @@ ROUGHLY = (
     *("about", "around", "approximately", "roughly", "nearly", "almost", "over", r"more\s+than"),
     *("circa", r"at\s+least", r"up\s+to"),
 )
-BOUNDS = (
-    *("less than", "fewer than", "under", "at most", "of the", "these", "those", "the other"),
-    *("another", "top", "first", "last", "next", "each", "every"),
-)
 # How a sentence begins that only the one before it explains; connectives may stand in front.
 CONNECTIVES = "however but also moreover then thus so therefore and yet later".split()
 # What a text calls itself: "this paper" needs no sentence before it.
@@ -165,39 +160,9 @@ POINTING = (
 ).split()
 # Words with which a sentence leaves open what it tells of.
 UNSETTLED = frozenset(["whether"])
-# Words that stay small in titles.
-SMALL_WORDS = frozenset("a an and as at by de for from in of on or the to vs with".split())
-# Titles of parts of documents that say nothing of what these are about.
-SECTION_TITLES = frozenset(
-    "abstract acknowledgements acknowledgments about appendix background bibliography conclusion "
-    "conclusions contents credits details discussion example examples faq footnotes foreword "
-    "further general introduction links methods method more news notes note outlook other "
-    "overview preface questions references related results see sources speakers summary "
-    "transcript updates using welcome".split()
-)
 
 # --- causes, as patterns ---------------------------------------------------------------------
 
-CAUSES = (
-    *("because", "due to", "owing to", "as a result of", "caused", "blam(?:ed|es|ing)", "so that"),
-    *("led to", "triggered", "set off", "brought (?:down|about)", "traced (?:back )?to"),
-    "the (?:reason|cause) (?:is|was)",
-    r"after an? (?:\w+ ){0,3}(?:fault|failure|fire|leak|crash|error|collapse|accident|mistake"
-    "|short circuit|explosion)",
-)
-FAILURES = (
-    "failed tripped broke broken burst collapsed crashed exploded leaked jammed cracked faulty "
-    "defective"
-).split()
-# A report that sets its account against another.
-OTHER_ACCOUNTS = (
-    "(?:different|another|other) (?:account|version|explanation|cause)",
-    "(?:first|early|earlier|initial|previous|other) (?:reports?|accounts?)",
-    *(r"contradict\w*", "disput(?:ed|es|ing)", "contrary to", "den(?:y|ied|ies)", "wrongly"),
-    "mistakenly",
-)
-# Words with which a cause is asked for, and verbs that say nothing of what happened.
-ASKING_WHY = "cause causes caused reason reasons why lead led go went come came happen".split()
 
 # --- asking ----------------------------------------------------------------------------------
 

@@ -105,8 +105,8 @@ AROUND_A_TREND = frozenset(
 
 # --- news --------------------------------------------------------------------------------------
 NEWS = frozenset(
-    "happened happening headline headlines lately latest new newest news recent recently update "
-    "updates".split()
+    "happened happening headline headlines lately latest miss missed new newest news recent "
+    "recently update updates".split()
 )
 NEWS_BY_ITSELF = frozenset("headline headlines new newest news".split())
 # What else a question for the news consists of.
@@ -115,21 +115,12 @@ AROUND_NEWS = frozenset(
     a all an and any anything are around at available be been big biggest bring brief briefly can
     catch change changed changes could currently date day days develop developments did digest do
     does event events everything far few for from get give going had happen has have here i if
-    important in interesting is item items just key know last let lets main major me miss
-    missed month months most my now of on or our overview past please quick quickly roundup short
+    important in interesting is item items just key know last let lets main major me
+    month months most my now of on or our overview past please quick quickly roundup short
     since so some something speed stories story summarize summary tell that the there these
     thing things this to today top up us was we week weeks were what whats which with you your
-    archive base collection documents feed feeds knowledge library material sources
-    """.split()
-)
-
-# With a time and no subject these ask for the news of that time, as "happened" does.
-TELLING = frozenset(
-    """
-    report reported reports publish published cover covered covers write wrote written post posted
-    appear appeared come came out said say discussed discuss talked talk mentioned announced
-    announce issued reporting between during in within through until before after over they paper
-    papers press
+    archive base between collection documents during feed feeds knowledge library material
+    sources within
     """.split()
 )
 

@@ -17,16 +17,8 @@ ALSO = _form(
     r"^(?:and|or|but|also|then|so)(?:\s+(?:also|then|what|how\s+about))?[,\s]+(?P<part>.+?)[?.!\s]*$"
 )
 ONLY_QUESTION_WORD = _form(
-    r"^(?:(?:and|but|so|ok|okay|then)[,\s]+)?"
-    r"(?P<wh>why(?:\s+not)?|how(?:\s+(?:so|come|many|much|often|long))?|when|where|who"
-    r"|(?:by|for|with|to|from)\s+whom|since\s+when|which(?:\s+ones?)?)\s*(?:\s+(?:exactly|is\s+that|was\s+that"
-    r"|of\s+them))?[?.!\s]*$"
-)
-MORE = _form(
-    r"^(?:(?:and|ok|okay|so)[,\s]+)?(?:(?:please\s+)?(?:can\s+you\s+)?(?:tell|show|give)\s+me\s+(?:some\s+)?more"
-    r"(?:\s+(?:details?|information|examples))?|more(?:\s+(?:details?|please|information|examples))?"
-    r"|go\s+on|continue|elaborate|explain(?:\s+(?:more|further))?|what\s+else|anything\s+else|any\s+others?"
-    r"|like\s+what|such\s+as(?:\s+what)?|for\s+example|(?:any\s+)?examples|is\s+that\s+all)[?.!\s]*$"
+    r"^(?:(?:and|but|so|ok|okay|then)[,\s]+)?(?P<wh>why(?:\s+not)?|how|when|where|(?:by|for|with|to"
+    r"|from)\s+whom|since\s+when)[?.!\s]*$"
 )
 # A question for yes or no, or with a question word before the same ("when was ...").
 POLAR = re.compile(
@@ -37,89 +29,31 @@ POLAR = re.compile(
 WHAT_ABOUT = _form(
     r"^(?:(?:and|but|so|ok|okay|then)[,\s]+)?(?:what|how)\s+(?:about|of)\s+(?P<part>.+?)[?.!\s]*$"
 )
-EXISTS = _form(r"^(?P<be>are|were)\s+there\s+(?:any\s+|some\s+)?(?P<noun>.*)$")
+EXISTS = _form(r"^(?:are|were)\s+there\s+(?:any\s+|some\s+)?(?P<noun>.*)$")
+HOW_MANY = _form(r"^how\s+many\s+(?P<rest>.*)$")
+WHICH_ONES = _form(
+    r"^(?:(?:and|but|so|ok|okay|then)[,\s]+)?(?:(?:please\s+)?(?:list|name|show)\s+(?:me\s+)?them"
+    r"|(?:what|which|who)\s+(?:are|were)\s+(?:they|these|those)(?:\s+called)?"
+    r"|which(?:\s+ones?|\s+of\s+them)?(?:\s+(?:are|were)\s+(?:they|these|those))?)[?.!\s]*$"
+)
+
+# What a thing has and is not: "and the cost?" after a question about a ferry asks of the ferry.
+ASPECTS = frozenset(
+    "address advantage age aim author cause color colour cost date deadline difference duration "
+    "fee height impact length location name number owner price purpose reason result risk role "
+    "size speed status time weight year".split()
+)
 
 # --- words that point back ------------------------------------------------------------------------
 
-THEN = _form(
-    r"\b(?:(?:in|during|at|around)\s+(?:that|this|the\s+same)\s+(?:time|year|period|month|date|day)"
-    r"(?:\s+(?:period|frame))?|back\s+then|at\s+the\s+time|then(?=\s*[?.!]*$))"
-)
-AFTER_THERE = re.compile(
-    r"\s*(?:$|[?.!,;]|(?:in|on|at|during|after|before|and|or|for|with|by|since)\b)"
-)
-IS_A = re.compile(
-    r"\s+(?:is|was)\s+an?\s+(?:[\w-]+\s+){0,3}?(?P<kind>[a-z]{3,})"
-    r"(?=\s*(?:[,.;]|$)|\s+(?:for|of|in|on|at|from|that|which|who|with|by|to|and)\b)"
-)
 EMPTY_IT = _form(
     r"\b(?:is|was|isn['’]?t|wasn['’]?t|would|will|be)\s+it\s+(?:be\s+)?(?:\w+ly\s+)?\w+\s+(?:to|that|for|if)\b"
     r"|\bit\s+(?:is|was|will\s+be|would\s+be)\s+(?:not\s+)?(?:\w+ly\s+)?\w+\s+(?:to|that|for|if)\b"
     r"|\bit\s+(?:(?:takes?|took)(?!\s+place)|seems?|seemed|rains?|rained|snows?|snowed|turns?\s+out)\b"
     r"|\bit\s+mean\s+(?:to|for|that|if|when)\b|\bit\s+costs?\s+to\b|\bhow\s+is\s+it\s+that\b|\bmake\s+it\s+(?:to|big|possible|easy)|\bget\s+over\s+it\b"
 )
-PREFACE = _form(
-    r"(?:besides|aside|apart|in\s+addition|other\s+than|after|before|when|while|although|though"
-    r"|because|since|despite|during)\b"
-)
-BEFORE_THIS = frozenset(
-    "is was does did do about of for like with by on has can could will".split()
-)
-NEVER_BEFORE_THIS = frozenset("after before since like than of besides at do".split())
-PEOPLE = frozenset("anyone children everybody everyone members people persons users".split())
-ORDINALS = {
-    word: place
-    for place, word in enumerate(
-        "first second third fourth fifth sixth seventh eighth ninth tenth".split()
-    )
-} | {f"{n}{end}": n - 1 for n, end in enumerate("st nd rd th th th th th th th".split(), 1)}
-LIST_COUNTS = {word: n for n, word in enumerate("two three four five six".split(), 2)} | {
-    str(n): n for n in range(2, 10)
-}
-LIST_NOUN = (
-    r"(?:ones?|of\s+(?:them|these|those|the\s+\w+)|options?|items?|results?|points?|choices?"
-    r"|answers?|in\s+the\s+list)"
-)
-# What may follow when no noun does: the phrase is then a noun itself ("the second is cheaper?").
-ALONE = (
-    r"(?=\s*(?:$|[?.!,;]|(?:is|are|was|were|do|does|did|has|have|had|can|will|would|and|or|cost"
-    r"|\w+er|costs|lend|open|sell|offer|run|say|take|use|work|works|mean|means|better|cheaper|with|from)\b))"
-)
-PHRASE_OF = re.compile(  # "about the microgrid on Skerrick" is not about Skerrick
-    r"\b(?:about|is|was|did|does)\s+(?P<whole>the\s+(?:[a-z][\w-]*\s+){1,3}"
-    r"(?:on|of|in|at|for|from)\s+(?:the\s+)?(?P<what>[A-Z][^?.!,]*\w))"
-)
-# A choice between things that are not named: "which one is better?".
 WHICH_OF_WHAT = _form(
     r"^\W*which(?:\s+ones?)?\s+(?:is|are|was|were|do|does|did|has|have|had)\s+(?!(?:the|an?)\b)"
-)
-# Before "one" that stands for a thing: "should one be held", "how do I join one".
-BEFORE_ONE = _form(
-    r"\b(?:do|does|did|can|could|should|must|may|might|will|would)\s+(?:(?=one\s+be\s+\w)"
-    r"|(?:i|we|you|they|people)\s+\w+\s+(?=one\W*$))|\bto\s+\w+\s+(?=one\W*$)"
-)
-POINTING = _form(
-    rf"\b(?:(?:the|your)\s+(?:"
-    rf"(?P<edge>first|last)\s+(?P<count>{'|'.join(LIST_COUNTS)})(?:\s+{LIST_NOUN}|{ALONE})"
-    rf"|(?P<ordinal>{'|'.join(ORDINALS)}|last)(?:\s+{LIST_NOUN}|{ALONE})"
-    rf"|(?P<pair>former|latter){ALONE}"
-    rf"|(?P<other>other)\s+(?:one|two)\b)"
-    rf"|(?P<both>both|all)(?:\s+of\s+(?:them|these|those)|{ALONE})"
-    rf"|(?:number|option|item|no\.|#)\s*(?P<number>\d{{1,2}})\b"
-    rf")"
-)
-
-# --- limits that are let go of --------------------------------------------------------------------
-
-# The asker lets go of what was set before; the words themselves go too.
-ALL_TIMES = _form(
-    r"\b(?:overall|in\s+general|generally|(?:at|of)\s+any\s+time|of\s+all\s+time|ever|in\s+total"
-    r"|regardless(?:\s+of\s+(?:the\s+)?(?:time|date|year))?|(?:in\s+)?all\s+years|to\s+date"
-    r"|altogether)\b"
-)
-EVERYWHERE = _form(
-    r"\b(?:overall|in\s+general|generally|anybody|anyone|everyone|everybody|all\s+sources"
-    r"|(?:in\s+)?any\s+source|everywhere|elsewhere|regardless|(?:the\s+)?others|else)\b"
 )
 TIME_LED = _form(
     r"\b(?:in|during|since|before|after|from|by|until|on|over|for|within)\s+(?:the\s+)?$"

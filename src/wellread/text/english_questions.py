@@ -155,10 +155,6 @@ OPINIONS = (
 
 # --- what names stand for -------------------------------------------------------------------------
 
-MEN = frozenset("mr sir lord king prince father son brother husband uncle boy man".split())
-WOMEN = frozenset(
-    "mrs ms miss lady queen princess mother daughter sister wife aunt girl woman".split()
-)
 # Last words of names that are not persons.
 NO_PERSONS = frozenset(
     """
@@ -181,28 +177,9 @@ GROUPS = frozenset(
     ministry orchestra party people police society staff team tribe union members
     """.split()
 )
-PARTICLES = frozenset("de da del della di du la le van von der den bin al of the".split())
-# What a name that tells nothing of itself may be called after "this" or "that".
-UNTOLD = frozenset(
-    """
-    act album approach band book building campaign church city club college committee community
-    company concept council country county event feature festival film firm game garden group house
-    idea initiative institution law library magazine method model movement movie museum network
-    newspaper novel organisation organization park party pattern place plan practice product program
-    programme project proposal protocol school scheme series service show site software song species
-    street system team technique technology term theory tool topic town treaty tribe university
-    village war technology
-    """.split()
-)
-CITABLE = frozenset(
-    "article document episode meeting notice page paper report section text".split()
-)
-PERSONS = frozenset(
-    "actor artist author boy girl lady man musician person politician singer speaker woman "
-    "writer".split()
-)
-TEAMS = frozenset(
-    "band club company committee council group organisation organization team".split()
+# Words for a place in an order.
+ORDINALS = frozenset(
+    "first second third fourth fifth sixth seventh eighth ninth tenth last next".split()
 )
 # Pronoun to the one that stands for its sort.
 PRONOUNS = {
@@ -216,12 +193,6 @@ PRONOUNS = {
     }.items()
     for word in words.split()
 }
-CLAUSE_OPENERS = frozenset(
-    """
-    after although and as because before but how if once since so than that though unless until
-    what when where whether which while who why
-    """.split()
-)
 # Parts of patterns.
 TOLD_THEN = r"""
     report(?:ed|s)? publish(?:ed)? wr(?:ote|itten|ites?) posted appeared said say says told
@@ -232,17 +203,6 @@ NEWS_ASKED = (
     "latest", "newest", "news", "recent(?:ly)?", "happen(?:ed|ing|s)?", "going on",
     "what(?:'s| is) new", "new developments?", "updates?", "headlines?", "lately", "these days",
 )  # fmt: skip
-CATCHING_UP = (
-    r"catch\s+(?:me|us)\s+up",
-    r"(?:did|have)\s+(?:i|we)\s+miss(?:ed)?",
-    r"going\s+on",
-    r"(?:bring|get)\s+(?:me|us)\s+up\s+to\s+(?:date|speed)",
-)
-PLACES = """
-    area borough city coast community country county district island municipality neighbou?rhood
-    parish place province region state town valley village world
-    """.split()
-BEFORE_A_PLACE = "across around at from in near of on over within".split()
 FRAMING = """
     kind kinds sort sorts type types example examples explore show find entity entities entry
     entries list overview relevant interesting different various work working exist available

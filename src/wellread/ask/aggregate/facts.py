@@ -30,10 +30,11 @@ from wellread.ask.understand.asked_list import asked_list
 from wellread.ask.understand.document_names import LIKELY, SURE, Meant
 from wellread.ask.understand.question_parts import without
 from wellread.kb import KnowledgeBase
-from wellread.locators import format_time
+from wellread.locators import Marks, format_time
 from wellread.questions import Analysis
 from wellread.store.catalogue.documents.aggregates import Entry
 from wellread.text.english_catalogue import FACTS_ASKED
+from wellread.text.headlines import shortened
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
 from wellread.text.tokens import ARTICLES, key_of
@@ -45,6 +46,8 @@ KEY_SENTENCES = 3  # of an abstract
 DEFINED_WITHIN, DEFINING = 6, 2  # sentences of an entity that are looked at, and told
 NAMING = 0.5  # of the words asked for, in the heading of the section that is meant
 FEWEST_POINTS = 3  # numbered, of a text without headings that consists of them
+MOST_HEARD, MOST_TURNS = 3, 5  # documents, and turns of each, of what somebody says
+LONGEST_TURN = 600  # characters
 MOST_ITEMS = 14  # that are told by a sentence each; of more only their names
 
 
@@ -69,6 +72,36 @@ def facts(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
         return _of_several(analysis, asked, tellers)
     rows, listed = tellers[0].whole(asked.fact) if tellers else ([], False)
     return _told(asked, rows, _heading(asked.meant.entries, 1) if listed else "")
+
+
+def said_by(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
+    """What somebody says, where nothing else is asked for: their longest turns, in order.
+
+    Who speaks stands beside the text and not in it, so that no search for words would find it.
+
+    Raises:
+        UnknownCollectionError: the asker's filters name a collection that does not exist.
+        StoreError: the catalogue cannot be read.
+    """
+    limits = {stem for one in analysis.constraints for stem in parse(one.value).stems}
+    voices = {name.casefold() for name in analysis.voices}
+    if not voices or set(parse(analysis.question).topic_stems) - limits:
+        return None
+    scope = scope_of(kb, limits_of(analysis))
+    tellers = _tellers(kb, (scope.dated(MOST_HEARD) or scope.some(MOST_HEARD))[::-1])
+    rows = [row for one in tellers for row in one.turns(voices)]
+    if not rows:
+        return None
+    names, count = " and ".join(analysis.voices), amount(len(rows), "turn", "turns")
+    return AggregateResult(
+        strategy=STRATEGY,
+        kind="list",
+        sentence=f"The longest {count} of {names}:" if len(rows) > 1 else f"{names} said:",
+        number=len(rows),
+        columns=("Title", "Said"),
+        rows=tuple(rows),
+        method=f"the longest turns of {names} in the newest documents in which they speak",
+    )
 
 
 def _section(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
@@ -171,6 +204,16 @@ class _Teller:
         if not spans:
             return []
         return [self._row(f"{title}: {one_line(spans[0].of(self.document.text))}", spans[0])]
+
+    def turns(self, voices: Set[str]) -> list[Row]:
+        """The longest turns of ``voices``, in order."""
+        text = self.document.text
+        said = Marks(self.document.marks).turns(Span(start=0, end=len(text)))
+        own = [turn.span for turn in said if turn.speaker.casefold() in voices]
+        longest = sorted(sorted(own, key=len, reverse=True)[:MOST_TURNS], key=lambda one: one.start)
+        return [
+            self._row(shortened(one_line(span.of(text)), LONGEST_TURN), span) for span in longest
+        ]
 
     # --- facts in few words ---
 

@@ -18,7 +18,7 @@ from wellread.answers import NOBODY, Answer, Confidence, Question
 from wellread.ask.aggregate.queries.result import scope_of
 from wellread.ask.deliver.reply import Reply
 from wellread.ask.understand.followups.conversation import Opened
-from wellread.ask.understand.followups.references import references_of
+from wellread.ask.understand.followups.rewrite import references_of
 from wellread.identity import random_id
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis

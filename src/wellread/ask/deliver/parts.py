@@ -49,7 +49,6 @@ def as_one(kb: KnowledgeBase, parts: Sequence[Part]) -> Part:
         data_gaps=_all(lacking, *(reply.data_gaps for reply in replies)),
         conflicts=tuple(one for reply in replies for one in reply.conflicts),
         notes=_all(*(reply.notes for reply in replies)),
-        premises=_all(*(reply.premises for reply in replies)),
         table=next((reply.table for reply in replies if reply.table), None),
         repaired_citations=sum(reply.repaired_citations for reply in replies),
         dropped_sentences=sum(reply.dropped_sentences for reply in replies),

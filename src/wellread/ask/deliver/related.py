@@ -1,9 +1,10 @@
-"""What stands beside an answer: related material, and further questions.
+"""What stands beside an answer: related material, and questions of the material itself.
 
 All of it comes from what the question's own search found and from the graph around it, so that it
 costs a few small reads and no vector. A source cannot get in by its words: an entity has to be
 linked to one that the question names or the answer cites, a story has to hold a cited item, a
-document has to be found for the question.
+document has to be found for the question. No question is made up: one stands in a heading, or was
+asked before.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from itertools import chain, islice, zip_longest
 
 from wellread.answers import Related
 from wellread.ask.deliver.reply import RELATED, RELATED_SIMILARITY, Reply
-from wellread.ask.deliver.suggestions import Around, Linked, suggestions
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.store.catalogue.graph.relation_network import Neighbour
+from wellread.text.english import POINTING
+from wellread.text.parsed import parse
 from wellread.text.words import visible
 from wellread.types import DocumentFacts, Filters, Hit
 
@@ -26,6 +28,17 @@ SUBJECTS = 3  # entities whose links are followed
 LOOKED_AT = 12  # links of an entity; a hub's are not read to their end
 TOLD_FROM = 3  # cited items whose stories are looked up
 WELL_RATED = 70  # of 100, from which a past question is worth asking again
+MOST = 3  # questions
+WORDS = range(4, 21)  # of a question that can be asked as it is
+SAME = 0.75  # share of the shorter one's stems in common from which two questions are one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Linked:
+    """An entity with its link to a subject, in words."""
+
+    node: EntityNode
+    reads: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,22 +63,15 @@ def beside(kb: KnowledgeBase, analysis: Analysis, hits: Sequence[Hit], reply: Re
     links = _links(kb, analysis, hits, subjects)
     entities = _entities(links, subjects, cited)
     stories = _stories(kb, reply)
-    documents = [*reply.related, *(_document(hit.document) for hit in near)]
+    documents = [*reply.related, *map(_document, near)]
     # The first of each, then the second of each: one sort does not push out the others.
     mixed = chain.from_iterable(zip_longest(entities, stories, documents))
     related = _distinct(
         (one for one in mixed if one is not None), {known.title for known in cited.values()}
     )
-    around = Around(
-        analysis=analysis,
-        subjects=tuple(subjects),
-        links=tuple(links),
-        hits=tuple(near),
-        texts=tuple(hit.passage.text.casefold() for hit in hits),
-        past=_past(kb, near),
-        described=_described(kb, [*subjects, *(link.node for link in links)]),
+    return Beside(
+        related=tuple(related[:RELATED]), suggestions=_suggestions(kb, analysis.question, near)
     )
-    return Beside(related=tuple(related[:RELATED]), suggestions=suggestions(around))
 
 
 # --- what is around --------------------------------------------------------------------------
@@ -133,10 +139,7 @@ def _links(
         by_size = sorted(groups.values(), key=len)
         turns = chain.from_iterable(zip_longest(*(group[:LOOKED_AT] for group in by_size)))
         for node, one in islice(filter(None, turns), LOOKED_AT):
-            alike = one.edge.inverse == one.edge.type
-            found.append(
-                Linked(subject=subject, node=node, reads=_reads(subject, one), alike=alike)
-            )
+            found.append(Linked(node=node, reads=_reads(subject, one)))
     return found
 
 
@@ -163,10 +166,32 @@ def _past(kb: KnowledgeBase, near: Sequence[Hit]) -> Mapping[str, str]:
     }
 
 
-def _described(kb: KnowledgeBase, nodes: Sequence[EntityNode]) -> frozenset[str]:
-    """Ids of the documents that are entities themselves, not items that the graph links."""
-    facts = kb.catalogue.facts({node.document_id for node in nodes}) if nodes else {}
-    return frozenset(known for known, one in facts.items() if one.kind == "entity")
+def _suggestions(kb: KnowledgeBase, asked: str, near: Sequence[Hit]) -> tuple[str, ...]:
+    """Past questions and headings of what is near that are questions, none the same as another."""
+    past = _past(kb, near)
+    taken = [parse(asked).stem_set]
+    found: list[str] = []
+    for hit in near:
+        for question in (past.get(hit.document.id, ""), *reversed(_headings(hit))):
+            stems = parse(question).stem_set
+            new = all(len(stems & other) < SAME * min(len(stems), len(other)) for other in taken)
+            if new and _is_question(question) and len(found) < MOST:
+                taken.append(stems)
+                found.append(_flat(question))
+    return tuple(found)
+
+
+def _is_question(text: str) -> bool:
+    """Whether it can be asked as it is: a whole question that points at nothing before it."""
+    words = text.casefold().rstrip("?").split()
+    return text.endswith("?") and len(words) in WORDS and not {*words} & {*POINTING}
+
+
+def _headings(hit: Hit) -> list[str]:
+    """The heading path of the passage, without the title."""
+    first = hit.passage.context.partition("\n")[0]
+    path = first.removeprefix(hit.document.title).removeprefix(" — ")
+    return [_flat(line) for line in path.split(" › ") if line.strip()]
 
 
 # --- related ---------------------------------------------------------------------------------
@@ -215,14 +240,15 @@ def _stories(kb: KnowledgeBase, reply: Reply) -> Iterator[Related]:
             )
 
 
-def _document(document: DocumentFacts) -> Related:
+def _document(hit: Hit) -> Related:
+    document, heading = hit.document, " › ".join(_headings(hit))
     return Related(
         kind="document",
         title=_flat(document.title),
         id=document.id,
         collection=document.collection,
         url=document.url or document.uri,
-        reason="near the question",
+        reason=f"near the question, under “{heading}”" if heading else "near the question",
     )
 
 

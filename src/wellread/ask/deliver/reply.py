@@ -5,7 +5,6 @@ Beside it what the material lacks for the question, in words a person would use,
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -23,11 +22,11 @@ from wellread.answers import (
     Table,
 )
 from wellread.ask.deliver.cite import CitedText, cite_extracts
-from wellread.ask.deliver.false_presuppositions import premises
 from wellread.ask.deliver.told_days import told_day
 from wellread.ask.retrieve.learned.flagged_sentences import flagged_of_documents
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.question_parts import parts_of
+from wellread.ask.understand.vocabulary import is_everyday
 from wellread.ask.verify.confidence import DISPUTED, LIMIT_LEFT_OUT, declined, of_extracts
 from wellread.ask.verify.conflicts.detect import Disagreement
 from wellread.ask.verify.conflicts.disputes import conflict_of, told
@@ -36,33 +35,17 @@ from wellread.ask.write.extracts import Extract, Extracts
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, ConstraintKind
 from wellread.text.parsed import parse
+from wellread.text.tokens import Token
 from wellread.types import Span
 
 HELD = 0.5  # of a part's own words, from which a passage counts as about it
-LONGEST = 6  # words of a term that is named as missing
+MOST_TERMS = 3  # by which a question without a name is called
 
-_HELP = (
-    (
-        re.compile(r"\b(?:say|said|says|think|thinks|told|opinion|views?)\b", re.I),
-        "transcripts, interviews or minutes",
-    ),
-    (re.compile(r"\bhow (?:do|can|should|to)\b", re.I), "guides or documentation"),
-    (
-        re.compile(
-            r"\bhow (?:many|much|large|big|high|long|far|often)\b|\bshare of\b|\bcosts?\b", re.I
-        ),
-        "reports, budgets or statistics",
-    ),
-    (re.compile(r"\bwhy\b|\breasons?\b|\bcauses?d?\b", re.I), "reports or papers"),
-    (
-        re.compile(r"\bwhen\b|\bdate\b|\bwhat (?:year|day|time)\b|\bwill\b", re.I),
-        "news or announcements",
-    ),
-    (re.compile(r"\bwho\b|\bwhose\b|\bwhom\b", re.I), "news, minutes or directories"),
-)
-NO_ANSWER = "The sources do not answer this question."
+NO_ANSWER = "I don't have enough information in these sources to answer this."
 NEAR_ONES = "\n\nThe nearest passages, which may not answer it:\n\n"
 NEAREST = 2  # extracts that a refusal quotes
+GAP = "This might be a gap worth filling"
+MORE = "Consider adding more content about {about}."
 RELATED = 5
 RELATED_SIMILARITY = 0.2
 NOT_SURE = Confidence(score=0.0, band="none", reasoning="nothing was judged")
@@ -86,7 +69,6 @@ class Reply:
     citations: tuple[Citation, ...] = ()
     data_gaps: tuple[str, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
-    premises: tuple[str, ...] = ()
     readings: tuple[str, ...] = ()  # questions to ask next
     notes: tuple[str, ...] = ()  # what became of it on the way out
     failures: tuple[str, ...] = ()
@@ -147,7 +129,6 @@ def beside_unflagged(kb: KnowledgeBase, reply: Reply) -> Reply:
         table=table,
         conflicts=tuple(conflicts),
         data_gaps=flagged.free(reply.data_gaps),
-        premises=flagged.free(reply.premises),
         readings=flagged.free(reply.readings),
     )
 
@@ -161,9 +142,11 @@ def deliver(
 ) -> Reply:
     """The cited text; one that is not sure opens by saying so, and names what is missing."""
     text, sentences, citations = cited.text, tuple(cited.sentences), tuple(cited.citations)
-    gaps = written.data_gaps
+    gaps, wish = written.data_gaps, ""
     if sure.band == "low":
-        opening = LIMITED if cited.kb.settings.features.admit_uncertainty else ""
+        admits = cited.kb.settings.features.admit_uncertainty
+        opening = LIMITED if admits else ""
+        wish = f"\n\n{MORE.format(about=about(analysis))}" if admits else ""
         if text.startswith(("- ", "**")):
             opening = f"{opening.rstrip()}\n\n" if opening else ""
         sentences = tuple(
@@ -176,14 +159,13 @@ def deliver(
         text, gaps = opening + text, (*gaps, *missing(analysis, evidence))
     gaps = tuple(dict.fromkeys((*gaps, *unanswered(analysis, evidence))))
     return Reply(
-        text=text + told_day(analysis.question, citations),
+        text=text + told_day(analysis.question, citations) + wish,
         by=written.by,
         written=written,
         sentences=sentences,
         citations=citations,
         data_gaps=gaps,
         sure=sure,
-        premises=premises(analysis.question, citations),
     )
 
 
@@ -209,8 +191,9 @@ def deliver_extracts(
     lead = f"{LIMITED.rstrip()}\n\n" if low else ""
     cited = cite_extracts(kb, fit, lead + (told(dispute, evidence) if dispute else ""))
     gaps = missing(analysis, evidence) if sure.band == "low" else ()
+    wish = f"\n\n{MORE.format(about=about(analysis))}" if low else ""
     return Reply(
-        text=cited.text + told_day(analysis.question, cited.citations),
+        text=cited.text + told_day(analysis.question, cited.citations) + wish,
         by=EXTRACTIVE,
         sentences=tuple(cited.sentences),
         citations=tuple(cited.citations),
@@ -270,7 +253,7 @@ def no_data(
     titles = "; ".join(dict.fromkeys(one.title for one in related))
     text = NO_ANSWER
     text += f" The nearest material is: {titles}." if related else " Nothing in them is about it."
-    text += f" What would help: {would_help(analysis)} about {about(analysis)}."
+    text += f" {GAP}: there should be more about {about(analysis)}."
     quoted = extracts[:NEAREST] if related else ()
     cited = cite_extracts(kb, quoted, f"{text}{NEAR_ONES}" if quoted else text, "> ")
     gaps = (*missing(analysis, evidence), *unanswered(analysis, evidence))
@@ -288,24 +271,14 @@ def _moved(span: Span, by: int) -> Span:
 
 
 def missing(analysis: Analysis, evidence: Sequence[Evidence]) -> tuple[str, ...]:
-    """The names and terms of the question that no piece of evidence holds.
-
-    Neighbouring words are named together, as the question has them.
-    """
-    held = _stems(evidence)
-    matter = frozenset(parse(analysis.subject or analysis.question).topic_stems)
-    found: list[str] = []
-    run: list[str] = []
-    for word in [*parse(analysis.subject or analysis.question).words, ""]:
-        own = matter.intersection(parse(word).stems)
-        absent = bool(own) and not held.issuperset(own)
-        if absent and len(run) < LONGEST:
-            run.append(word)
-            continue
-        if run:
-            found.append(" ".join(run))
-        run = [word] if absent else []
-    return tuple(f"nothing found about “{term}”" for term in dict.fromkeys(found))
+    """What the question is about that no piece of evidence names."""
+    held = {
+        stem
+        for piece in evidence
+        for stem in parse(f"{piece.hit.document.title} {piece.text}").stems
+    }
+    absent = (one for one in _subjects(analysis) if not held.issuperset(parse(one).stems))
+    return tuple(f"nothing found about “{one}”" for one in absent)
 
 
 def unanswered(analysis: Analysis, evidence: Sequence[Evidence]) -> tuple[str, ...]:
@@ -325,23 +298,28 @@ def unanswered(analysis: Analysis, evidence: Sequence[Evidence]) -> tuple[str, .
 
 
 def about(analysis: Analysis) -> str:
-    """What the question is about: its names, else its terms."""
-    matter = frozenset(parse(analysis.subject or analysis.question).topic_stems)
-    topic = analysis.names or [term for term in analysis.terms if matter & {*parse(term).stems}]
-    return ", ".join(f"“{one}”" for one in topic[:3]) or "the topic"
+    """What the question is about, in quotation marks."""
+    return ", ".join(f"“{one}”" for one in _subjects(analysis)) or "the subject of the question"
 
 
-def would_help(analysis: Analysis) -> str:
-    """Which kind of source holds answers to questions like this one."""
-    for pattern, kind in _HELP:
-        if pattern.search(analysis.question):
-            return kind
-    return "articles, papers or pages"
-
-
-def _stems(evidence: Sequence[Evidence]) -> frozenset[str]:
-    return frozenset(
-        stem
-        for piece in evidence
-        for stem in parse(f"{piece.hit.document.title} {piece.text}").stems
-    )
+def _subjects(analysis: Analysis) -> list[str]:
+    """The names of the question, else the rare words of its noun phrases, else all rare words."""
+    named = [name for name in analysis.names if not name[:1].isdigit()]
+    if named:
+        return list(dict.fromkeys(named))
+    read = parse(analysis.subject or analysis.question)
+    topic = frozenset(read.topic_stems)
+    rare = [
+        token
+        for token in read.tokens
+        if not is_everyday(token.plain) and not topic.isdisjoint(parse(token.written).stems)
+    ]
+    spans = [phrase.bare for phrase in read.phrases]
+    in_phrases = [one for one in rare if any(span.start <= one.start < span.end for span in spans)]
+    runs: list[list[Token]] = []
+    for token in in_phrases or rare:
+        if runs and token.start == runs[-1][-1].end + 1:
+            runs[-1].append(token)
+        else:
+            runs.append([token])
+    return list(dict.fromkeys(" ".join(one.written for one in run) for run in runs))[:MOST_TERMS]

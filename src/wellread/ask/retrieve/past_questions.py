@@ -28,8 +28,7 @@ from wellread.ask.retrieve.learned.rated_questions import (
 )
 from wellread.ask.retrieve.same_question import LEAST, differs, same
 from wellread.ask.retrieve.search import search
-from wellread.ask.understand.followups.rewrite import standalone
-from wellread.ask.understand.followups.turns import Turn
+from wellread.ask.understand.followups.rewrite import Turn, standalone
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.listings import StoredPastQuestion

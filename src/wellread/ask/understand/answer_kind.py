@@ -40,7 +40,6 @@ Expected = Literal["person", "date", "number", "place", "reason", "way", "defini
 Fits = Callable[[str], int]
 
 WRITTEN: tuple[Kind, ...] = ("article", "page", "paper", "entity")  # nobody speaks in these
-SURE: tuple[Expected, ...] = ("person", "date", "number", "place")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _SPOKEN = {"2": "t", "4": "f"}
 _THE = re.compile(r"\bthe\s+$", re.IGNORECASE)

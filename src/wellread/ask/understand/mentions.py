@@ -205,6 +205,15 @@ def _meant(text: str, mention: Mention) -> tuple[ConstraintKind | Literal[""], S
     said, wrote = _SAYING.search(after), _WRITING.search(after)
     works = _BY.search(before) or _THEIR_WORK.search(after) or _IN_PAPER.search(text)
     opinion = _THEIR_OPINION.search(after)
+    further = re.match(r"\s+(\w+)", after)
+    written = mention.span.of(text)
+    if (
+        written.islower()
+        and further
+        and further[1].lower() not in STOP_WORDS
+        and not (said or wrote)
+    ):
+        return "", mention.span  # "the user interface guidelines" are nobody's words
     heard = ACCORDING_TO.search(before) or opinion or HEARD.search(before)
     start, end = lead.start() if lead else mention.span.start, mention.span.end
     kind: ConstraintKind
@@ -251,15 +260,18 @@ def _stands_alone(tokens: Sequence[Token], place: int, *, sloppy: bool) -> bool:
     token = tokens[place]
     if token.plain in STOP_WORDS or is_everyday(token.plain) or len(token.plain) < 3:
         return False
+    before = tokens[place - 1].plain if place and token.joined else ""
+    if not token.written[:1].isupper() and before and before not in STOP_WORDS | FORMS_OF_ADDRESS:
+        return False  # "the user interface designer" is no part of "Industrial Designer"
     if sloppy:
         return True
     if not token.written[:1].isupper() or token.written.isupper():  # MATT is not Matt
         return False
-    before = tokens[place - 1] if place > 1 and token.joined else None
+    earlier = tokens[place - 1] if place > 1 and token.joined else None
     after = tokens[place + 1] if place + 1 < len(tokens) and tokens[place + 1].joined else None
     return not any(
         other is not None and other.written[:1].isupper() and other.plain not in no_name
-        for other, no_name in ((before, STOP_WORDS | FORMS_OF_ADDRESS), (after, STOP_WORDS))
+        for other, no_name in ((earlier, STOP_WORDS | FORMS_OF_ADDRESS), (after, STOP_WORDS))
     )
 
 

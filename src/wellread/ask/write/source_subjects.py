@@ -30,9 +30,7 @@ _SUBJECT = re.compile(
 )
 NAMED = 0.5  # of the name, that the opening phrase has to hold
 MOST_SHARED = 0.5  # of the words of two descriptions that describe different things
-BEGIN = 300  # characters of a report within which its lead begins
 LEAST_WORDS = 6  # of a lead; what is shorter is a heading
-TOGETHER = timedelta(days=14)  # between two reports of one event
 REPORTED = timedelta(days=31)  # from an event to its report: how a day without a year is read
 
 _MONTHS = {name: number for number, name in enumerate(MONTHS, 1)}
@@ -59,16 +57,6 @@ class Report:
     lead: frozenset[str]
 
 
-def reports_of(evidence: Sequence[Evidence]) -> list[Report | None]:
-    """For each piece what its document reports; None where no piece begins a dated report."""
-    found: dict[str, Report] = {}
-    for piece in evidence:
-        report = _report(piece) if piece.span.start < BEGIN else None
-        if report is not None:
-            found.setdefault(piece.hit.document.id, report)
-    return [found.get(piece.hit.document.id) for piece in evidence]
-
-
 def _report(piece: Evidence) -> Report | None:
     """None where the document has no date, or its lead names no day or nothing else."""
     published_at = piece.hit.document.published_at
@@ -85,12 +73,6 @@ def _report(piece: Evidence) -> Report | None:
     if not days or not names:
         return None
     return Report(published=published, days=days, names=names, lead=parse(text).stem_set)
-
-
-def same_event(one: Report, other: Report) -> bool:
-    """Whether both may only be about one event."""
-    near = abs(one.published - other.published) <= TOGETHER
-    return near and bool(one.days & other.days) and bool(one.names & other.names)
 
 
 def about(question: str, one: Report, other: Report) -> bool:
@@ -118,13 +100,6 @@ def named_stems(text: str) -> frozenset[str]:
         if word[:1].isupper() and word.lower() not in _MONTHS and word.lower() not in WEEKDAYS
         for stem in parse(word).stems
     )
-
-
-def date_stems(text: str) -> frozenset[str]:
-    """The words of the days that ``text`` names, and of weekdays, as stems."""
-    said: Sequence[str] = [match.group() for match in _DAY.finditer(text)]
-    weekdays = [word for word in parse(text).words if word.lower() in WEEKDAYS]
-    return frozenset(stem for part in (*said, *weekdays) for stem in parse(part).stems)
 
 
 def _before(published: date, month: int, day: int) -> date | None:

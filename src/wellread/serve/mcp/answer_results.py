@@ -95,7 +95,6 @@ class AnswerResult(Body):
     session_id: str
     data_gaps: tuple[str, ...] = ()
     conflicts: tuple[ConflictBody, ...] = ()
-    premises: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     limits: tuple[AppliedLimitBody, ...] = ()
     related: tuple[RelatedBody, ...] = ()
@@ -166,7 +165,7 @@ def answer_result(call: Call, part: AnswerPart, next_cursor: str | None) -> Answ
     why = relevances(answer)
     kept: dict[str, object] = {}
     if not part.first:
-        names = ("data_gaps", "conflicts", "premises", "notes", "limits", "related", "suggestions")
+        names = ("data_gaps", "conflicts", "notes", "limits", "related", "suggestions")
         kept = dict.fromkeys(names, ())
     return AnswerResult.of(
         body,

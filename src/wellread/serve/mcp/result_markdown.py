@@ -110,7 +110,6 @@ def citation_line(one: CitedBody) -> str:
 
 def _beside(body: AnswerResult, conflicts: Iterable[Conflict]) -> Iterator[str]:
     yield _list("What is missing", body.data_gaps)
-    yield _list("Wrong premises", body.premises)
     yield _list("Sources disagree", map(disagreement, conflicts))
     notes = list(body.notes)
     if body.fallback:

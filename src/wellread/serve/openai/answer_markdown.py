@@ -38,7 +38,7 @@ UNDERSTOOD_LINE = re.compile(r"\A\*Understood as: .*\*\n\n")
 FLAGGED = {name: f" *({name.label})*" for name in VerdictName if not name.whole}
 ANSWER_PAGE = "/answers/"
 MOST_ROWS = 200  # of a table, in the text
-SECTIONS = ("Taken for granted, but not so", "Where sources disagree", "What is missing", "Sources")
+SECTIONS = ("Where sources disagree", "What is missing", "Sources")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,11 +176,10 @@ def _marked(page: _Page, citation: Citation, base: str) -> Marker:
 
 
 def _beside(answer: Answer, shown: Shown) -> Iterator[str]:
-    """The sections below the answer: what is wrong, disputed and missing, and the sources."""
+    """The sections below the answer: what is disputed and missing, and the sources."""
     if shown.warning:
         yield f"**Note**: {_line(shown.warning)}."
     sections: tuple[Iterable[str], ...] = (
-        map(_line, answer.premises),
         (_line(disagreement(one)) for one in answer.conflicts),
         map(_line, answer.data_gaps),
         (_source(one, shown.base) for one in sources_in_order(answer)),

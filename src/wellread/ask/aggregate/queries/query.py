@@ -140,9 +140,7 @@ def nouns(vocabulary: Vocabulary) -> dict[str, Noun]:
 
 
 Form = Literal["count", "list", "exists", "missing", "coverage", "trend", "walk", "path"]
-FORMS: tuple[Form, ...] = get_args(Form)
 Order = Literal["", "name", "most", "fewest", "newest", "oldest", "latest", "relevance"]
-ORDERS: tuple[Order, ...] = get_args(Order)
 Period = Literal["month", "quarter", "year"]
 PERIODS: tuple[Period, ...] = get_args(Period)
 

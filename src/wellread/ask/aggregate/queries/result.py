@@ -150,9 +150,6 @@ def there_are(number: int, one: str, many: str, conditions: Sequence[str] = ()) 
     return f"There {verb} {how_many}{said}."
 
 
-Pair = tuple[str, str]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
     """The limits of the asker and of the question's words; a document has to meet all of them.

@@ -1,119 +1,140 @@
-"""From a follow-up to a question that stands alone. No model, no I/O. Read this first.
+"""From a follow-up to a question that stands alone. No model, no I/O.
 
-A question that stands alone must stay as it is: words are put in only for a pronoun that nothing
-in the question explains, a phrase that points back, a place in a list, or for a question that
-leaves most of its words to the one before ("and in 2022?", "why?", "more"). Only a question
-changed so keeps the limits of the one before.
+Words are put into a question only where it is sure which: a pronoun for which the questions before
+name exactly one thing, a question that leaves all but one part to the one before ("And in 2022?",
+"Why?"), and "which ones" after a count. Any other follow-up stays as it was asked, and is searched
+for with the question before. Only questions are read, and of an answer the people that the base
+knows: what a source says is never part of a question.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
-from wellread.ask.understand.answer_kind import SURE, expected_of
-from wellread.ask.understand.followups.antecedents import Antecedent, antecedents_of
-from wellread.ask.understand.followups.references import (
-    list_edits,
-    noun_edits,
-    place_edits,
-    pronoun_edits,
-    references_of,
-    time_edits,
-)
-from wellread.ask.understand.followups.turns import (
-    Rewritten,
-    Turn,
-    applied,
-    before_end,
-    name_spans,
-    with_limits,
-    without_time,
-)
-from wellread.ask.understand.mentions import people_in
+from wellread.ask.understand.mentions import entities_of, people_in
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.text.english import AUXILIARIES, BE, PREPOSITIONS, QUESTION_WORDS, STOP_WORDS
 from wellread.text.english_followups import (
-    ALL_TIMES,
     ALSO,
+    ASPECTS,
+    EMPTY_IT,
     EXISTS,
-    MORE,
+    HOW_MANY,
     ONLY_QUESTION_WORD,
     POLAR,
     TIME_LED,
     WHAT_ABOUT,
+    WHICH_ONES,
 )
+from wellread.text.english_questions import GROUPS, NO_PERSONS, PRONOUNS
 from wellread.text.parsed import parse
 from wellread.text.periods import expressions_of, lacks_year
-from wellread.text.tokens import key_of, key_of_words, phrases_of, tokens_of
+from wellread.text.tokens import Token, key_of_words, plain_at
 from wellread.types import Span
 
 LONGEST = 400  # characters of a question that is looked at: longer ones say what they mean
 LONGEST_PART = 7  # words
+FEW_TERMS = 4  # of a question that names nothing, up to which it may be about the same
+TURNS_BACK = 3  # whose questions a pronoun may point to
+MOST_ANSWER = 600  # characters of an answer in which people are looked for
 _CONNECTED = re.compile(r"^(?:and|but|so|then|also|or)\b[,\s]+(?=\w)", re.IGNORECASE)
-_ALONE = re.compile(r"^(?P<part>.+?)[?.!\s]*$")
-_WHICH = re.compile(r"^(?:which|what)\s+(?P<rest>\w+s\s+.*)$", re.IGNORECASE)
 _LEADS = PREPOSITIONS | {"to"}
 _VERBS = AUXILIARIES | BE | {"have", "has", "had"}
+_ASKED = [[word] for word in AUXILIARIES]
+_OWNING = frozenset({"his", "its", "their"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Talk:
-    """What a follow-up is filled from.
+class Turn:
+    """One question and its answer.
 
     Attributes:
-        last: the last question that stands alone; may be empty.
-        topic: what the conversation is about; may be empty.
+        question: as it was understood: the rewritten one, where it was rewritten.
+        answer: the delivered text without citation markers.
+        names: entities and titles that the answer cites, the most important first.
+        items: what was shown as a list, in the order shown.
     """
 
-    last: str
-    topic: str
-    vocabulary: Vocabulary
-    today: date
+    question: str
+    answer: str = ""
+    names: tuple[str, ...] = ()
+    items: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewritten:
+    """A question as it is meant after others.
+
+    Attributes:
+        changed: whether ``text`` differs from what was asked.
+        reasons: what was put in for what, in words; empty when nothing was.
+        context: the question before, for retrieval alone, where this one may be about the same.
+    """
+
+    text: str
+    changed: bool = False
+    reasons: tuple[str, ...] = ()
+    context: str = ""
+
+    @property
+    def searched(self) -> str:
+        """What to search for: the question, with its context on a line of its own."""
+        return "\n".join(filter(None, (self.text, self.context)))
+
+
+class Reference(NamedTuple):
+    """A pronoun that something earlier has to explain; ``sort`` is "he", "it", "this", ..."""
+
+    token: Token
+    sort: str
+    owning: bool
+
+
+class _Thing(NamedTuple):
+    """Something that a question names."""
+
+    span: Span
+    text: str
+    sort: str  # "person", the type of the entity, "" for another name, "phrase"
+    plural: bool
+    definite: bool
+    led: str  # the preposition in front of it
+    whole: bool  # no further word of it may follow
 
 
 def standalone(
     question: str, earlier: Sequence[Turn], vocabulary: Vocabulary, today: date
 ) -> Rewritten:
-    """``question`` in words that need no earlier turn.
+    """``question`` in words that need no earlier turn, where these are sure.
 
     Args:
         earlier: the turns so far, oldest first.
         today: what "last week" is counted from.
     """
     text = " ".join(question.split())
-    if not text or not earlier or len(text) > LONGEST:
-        return Rewritten(text=question)
-    candidates = antecedents_of(earlier, vocabulary)
     last = next((turn.question for turn in reversed(earlier) if turn.question), "")
-    topic = candidates[0].text if candidates else ""
-    listed = list_edits(text, earlier, vocabulary)
-    whole = applied(text, listed)
-    reasons = [edit.reason for edit in listed]
-    full = _filled(whole, _Talk(last=last, topic=topic, vocabulary=vocabulary, today=today))
-    if full is not None:
-        whole = full[0]
-        reasons.append(full[1])
-    else:
-        edits = list(pronoun_edits(whole, candidates))
-        edits += noun_edits(whole, candidates, [edit.text for edit in edits])
-        edits += time_edits(whole, earlier, today)
-        edits += place_edits(whole, candidates)
-        reasons += [edit.reason for edit in edits]
-        pointing = bool(references_of(whole))
-        whole = applied(whole, edits)
-        if not reasons and (pointing or connected(text)):
-            told = [one for one in candidates if one.named or one.text.startswith("the ")]
-            whole, reasons = _with_topic(whole, told)
-    if not reasons:
+    if not text or not last or len(text) > LONGEST:
         return Rewritten(text=question)
-    whole = _CONNECTED.sub("", whole)
-    kept, limits = with_limits(text, f"{whole[:1].upper()}{whole[1:]}", last, vocabulary, today)
-    if limits:
-        reasons.append(f"limits kept: {', '.join(limits)}")
-    return Rewritten(text=kept, changed=kept != question, reasons=tuple(reasons))
+    whole = _which_ones(text, last) or _asked_so(text, last) or _part(text, last, vocabulary, today)
+    if whole:
+        return _made(question, whole, (f"the rest is from “{last}”",))
+    asks_which = WHICH_ONES.match(text) is not None
+    edits = [] if asks_which else list(_pronouns(text, earlier, vocabulary))
+    whole = text
+    reasons: list[str] = []
+    for span, meant, owning in reversed(edits):
+        owner = ("'" if meant.endswith("s") else "'s") if owning else ""
+        whole = f"{whole[: span.start]}{meant}{owner}{whole[span.end :]}"
+        reasons.insert(0, f"“{span.of(text)}” is “{meant}”")
+    if reasons:
+        return _made(question, _CONNECTED.sub("", whole), tuple(reasons), last)
+    bare = not parse(text).names and len(parse(text).terms) <= FEW_TERMS
+    leans = bare or references_of(text) or connected(text)
+    return Rewritten(text=question, context=last if leans else "")
 
 
 def connected(question: str) -> bool:
@@ -121,81 +142,243 @@ def connected(question: str) -> bool:
     return _CONNECTED.match(question.strip()) is not None
 
 
-def _with_topic(text: str, candidates: Sequence[Antecedent]) -> tuple[str, list[str]]:
-    """A question that names nothing, with what the conversation is about."""
-    topic = candidates[0].text if candidates else ""
-    bare = _CONNECTED.sub("", text)
-    if not topic or parse(bare).names or set(parse(topic).terms) & set(parse(bare).terms):
-        return text, []
-    return before_end(bare, f"({topic})"), [f"“{topic}” is what was talked about"]
-
-
-def _filled(text: str, talk: _Talk) -> tuple[str, str] | None:
-    """``text`` with the words that it leaves out, and why; None when it leaves out none."""
-    if not talk.last:
-        return None
-    only = ONLY_QUESTION_WORD.match(text)
-    if only:
-        return _asked_so(only["wh"], talk.last), f"the rest is from “{talk.last}”"
-    if MORE.match(text) and talk.topic:
-        about = f"about {talk.topic}"
-        return before_end(text, about), f"“{about}” is meant"
-    part = _part(text, talk)
-    return _replaced(part, talk) if part is not None else None
-
-
-def _replaced(part: str, talk: _Talk) -> tuple[str, str] | None:
-    """The last question with its like-typed part replaced by ``part``, and why."""
-    away = ALL_TIMES.search(part)
-    if away and not parse(part.replace(away.group(), "")).terms:
-        whole = without_time(talk.last, talk.vocabulary, talk.today)
-        return whole, "asked again without its limit to a time"
-    first, _, rest = part.partition(" ")
-    led = first.lower() if first.lower() in _LEADS else ""
-    bare = rest if led and rest else part
-    replaced = _time_for_time(part, bare, talk)
-    replaced = replaced or _name_for_name(led, bare, talk) or _phrase_for_phrase(led, bare, talk)
-    if replaced is not None or led:
-        return replaced or before_end(talk.last, part), f"the rest is from “{talk.last}”"
-    definite, aspect = part.lower().startswith("the "), expected_of(f"What is {part}?") in SURE
-    if definite and not aspect:
-        return None  # another thing, and not a part of the one that was talked about
-    if talk.topic and key_of(talk.topic) not in key_of(part) and not parse(f"· {part}").names:
-        of = f"of {talk.topic}" if definite else f"({talk.topic})"
-        return f"What about {part} {of}?", f"“{talk.topic}” is meant"
-    return None
-
-
-def _part(text: str, talk: _Talk) -> str | None:
-    """The part of a question that ``text`` is; None for a whole question."""
-    for form in (WHAT_ABOUT, ALSO, _ALONE):
-        match = form.match(text)
-        if match is None:
+def references_of(text: str) -> list[Reference]:
+    """The pronouns that nothing before them in the question may explain."""
+    tokens = parse(text).tokens
+    named = min((one.span.end for one in _spots(text)), default=len(text))
+    empty = [match.span() for match in EMPTY_IT.finditer(text)]
+    found = []
+    for place, token in enumerate(tokens):
+        sort = PRONOUNS.get(token.plain)
+        if sort is None or token.start >= named or _is_none(text, tokens, place):
             continue
-        part = match["part"]
-        tokens = parse(part).tokens
-        plain = [token.plain for token in tokens]
-        verbs = {one.plain for one in tokens if part[one.start : one.end] != "May"}
-        if not plain or len(plain) > LONGEST_PART:
-            return None
-        if form is WHAT_ABOUT and plain[0] not in QUESTION_WORDS:
-            return part
-        if plain[0] in QUESTION_WORDS or not _VERBS.isdisjoint(verbs):
-            return None
-        if form is ALSO:
-            return part if _is_fragment(part, plain) else None
-        led = plain[0] in PREPOSITIONS and "?" in text
-        if len(plain) <= 4 and (led or _only_time(part, talk.today)):
-            return part
-    return None
+        if not any(start <= token.start < end for start, end in empty):
+            after = plain_at(tokens, place + 1)
+            noun = after and tokens[place + 1].joined and after not in STOP_WORDS | PREPOSITIONS
+            owning = token.plain in _OWNING or bool(token.plain == "her" and noun)
+            found.append(Reference(token, sort, owning))
+    return found
 
 
-def _is_fragment(part: str, plain: Sequence[str]) -> bool:
-    """Whether it holds no verb: a preposition and what follows, a name, a phrase."""
-    if plain[0] in _LEADS or plain[0] in ("the", "a", "an", "only", "overall"):
-        return len(plain) <= 6
-    named = parse(f"· {part}").names
-    return len(plain) <= 3 or any(len(name) >= len(part) - 2 for name in named)
+def _is_none(text: str, tokens: Sequence[Token], place: int) -> bool:
+    """ "IT", "it's", "that bridge", "what that is": no pronouns that something earlier explains."""
+    token, after = tokens[place], plain_at(tokens, place + 1)
+    if token.end > token.start + len(token.written):
+        return True
+    if len(token.written) > 1 and token.written.isupper() and not text.isupper():
+        return True
+    ends = not after or not tokens[place + 1].joined
+    return PRONOUNS[token.plain] == "this" and not (ends or after in _VERBS)
+
+
+def known_in(text: str, vocabulary: Vocabulary) -> list[str]:
+    """The entities and people of the base that ``text`` names, as it writes them, in its order."""
+    people = [one.span for one in people_in(text, vocabulary)]
+    spans = [*people, *(one.span for one in entities_of(text, vocabulary, people))]
+    return [span.of(text) for span in sorted(dict.fromkeys(spans), key=lambda span: span.start)]
+
+
+def _made(question: str, whole: str, reasons: tuple[str, ...], context: str = "") -> Rewritten:
+    text = f"{whole[:1].upper()}{whole[1:]}"
+    return Rewritten(text=text, changed=text != question, reasons=reasons, context=context)
+
+
+# --- pronouns --------------------------------------------------------------------------------
+
+
+def _pronouns(
+    text: str, earlier: Sequence[Turn], vocabulary: Vocabulary
+) -> Iterator[tuple[Span, str, bool]]:
+    """The first pronoun of each sort with what it stands for, where it can be one thing only."""
+    done = {"this"}
+    for token, sort, owning in references_of(text):
+        meant = "" if sort in done else _meant(sort, earlier, vocabulary)
+        done.add(sort)
+        if meant:
+            span = Span(start=token.start, end=token.start + len(token.written))
+            yield span, meant, owning
+
+
+def _meant(sort: str, earlier: Sequence[Turn], vocabulary: Vocabulary) -> str:
+    """The one thing of that sort that the last question names; empty for none or several.
+
+    A person may stand in a question before that, or in the last answer if the base knows the name.
+    """
+    person = sort in ("he", "she")
+    for turn in earlier[: -TURNS_BACK - 1 : -1] if person else earlier[-1:]:
+        things = _of_sort(sort, _things(turn.question, vocabulary))
+        if things:
+            return things[0].text if len(things) == 1 and things[0].whole else ""
+    if not person or not earlier:
+        return ""
+    said = earlier[-1].answer[:MOST_ANSWER]
+    people = dict.fromkeys(one.span.of(said) for one in people_in(said, vocabulary))
+    return next(iter(people)) if len(people) == 1 else ""
+
+
+def _of_sort(sort: str, things: Sequence[_Thing]) -> list[_Thing]:
+    """Those that the pronoun may stand for; what a preposition leads only where all are led."""
+    if sort in ("he", "she"):
+        fit = [one for one in things if one.sort == "person"]
+        fit = fit or [one for one in things if not one.sort and _may_be_person(one.text)]
+    elif sort == "they":
+        fit = [one for one in things if one.plural] or [
+            one for one in things if one.sort != "phrase"
+        ]
+    else:
+        fit = [one for one in things if not one.plural and one.sort != "person"]
+    free = [one for one in fit if not one.led]
+    fit = free or [one for one in fit if one.definite or one.plural or one.sort != "phrase"]
+    return list({one.text: one for one in fit}.values())
+
+
+def _may_be_person(name: str) -> bool:
+    words = name.split()
+    return (
+        len(words) > 1
+        and all(word[:1].isupper() for word in words)
+        and not (NO_PERSONS & {word.lower() for word in words})
+    )
+
+
+def _spots(text: str) -> list[_Thing]:
+    """The names and phrases of ``text`` in reading order."""
+    return _things(text, Vocabulary())
+
+
+def _things(text: str, vocabulary: Vocabulary) -> list[_Thing]:
+    """What ``text`` names: people and entities of the base, other names, then phrases; no times."""
+    taken = [Span(start=one.start, end=one.end) for one in expressions_of(text, date.today())]
+    found: list[_Thing] = []
+    people = [one.span for one in people_in(text, vocabulary)]
+    known = {one.span: one.type for one in entities_of(text, vocabulary, people)}
+    names = ((text.find(name), len(name)) for name in parse(text).names)
+    named = [Span(start=at, end=at + length) for at, length in names if at >= 0]
+    phrases = {one.bare: one.span for one in parse(text).phrases}
+    for span in (*people, *known, *named, *phrases):
+        if any(span.overlaps(other) for other in taken):
+            continue
+        taken.append(span)
+        sort = "person" if span in people else known.get(span, "phrase" if span in phrases else "")
+        sort = "" if span in named and sort == "phrase" else sort
+        before = text[: span.start].lower().split()
+        whole = phrases.get(span, span)
+        article = before[-1:] == ["the"] or (span in phrases and before[-1:] in (["a"], ["an"]))
+        before = before[:-1] if article or whole != span else before
+        found.append(
+            _Thing(
+                span=span,
+                text=f"the {span.of(text)}" if article else whole.of(text),
+                sort=sort,
+                plural=_plural(span.of(text), named=sort != "phrase"),
+                definite=text[: span.start].lower().endswith("the "),
+                led=next((word for word in before[-1:] if word in _LEADS), ""),
+                whole=sort != "" or before[-1:] in _ASKED or _ends(text, span.end),
+            )
+        )
+    return sorted(found, key=lambda one: one.span.start)
+
+
+def _ends(text: str, place: int) -> bool:
+    """Whether no noun may follow there that belongs to the name before it."""
+    after = re.match(r"\s+(\w+)", text[place:])
+    return after is None or after[1].lower() in STOP_WORDS | PREPOSITIONS
+
+
+def _plural(text: str, *, named: bool = False) -> bool:
+    """Whether it is plural, or a group; a name is where it names several, or a firm of several."""
+    head = text.split()[-1].lower()
+    ends = len(head) > 3 and head.endswith("s") and not head.endswith(("ss", "us", "is"))
+    return head in GROUPS or "&" in text or (ends and not named)
+
+
+# --- questions that leave words out ----------------------------------------------------------
+
+
+def _which_ones(text: str, last: str) -> str:
+    """After a count, or whether there are any: which these are."""
+    count, exists = HOW_MANY.match(last), EXISTS.match(last)
+    if WHICH_ONES.match(text) is None:
+        return ""
+    return f"Which {count['rest']}" if count else _which_are(exists["noun"]) if exists else ""
+
+
+def _which_are(noun: str) -> str:
+    """ "Which tool libraries are there in Leeds?" of "tool libraries in Leeds?"."""
+    head = next(iter(parse(f"of {noun}").phrases), None)
+    cut = head.bare.end - len("of ") if head else len(noun.rstrip(" ?"))
+    return f"Which {noun[:cut]} are there{noun[cut:]}"
+
+
+def _asked_so(text: str, last: str) -> str:
+    """The last question asked with another question word ("Why?")."""
+    only, polar = ONLY_QUESTION_WORD.match(text), POLAR.match(last)
+    if only is None or polar is None:
+        return ""
+    return f"{only['wh']} {polar['rest'][:1].lower()}{polar['rest'][1:]}"
+
+
+def _part(text: str, last: str, vocabulary: Vocabulary, today: date) -> str:
+    """The last question with the one part of like form replaced by the part that ``text`` is."""
+    part = _fragment(text, today)
+    first, _, rest = part.partition(" ")
+    led = first.lower() if first.lower() in _LEADS and rest else ""
+    bare = rest if led else part
+    if not bare:
+        return ""
+    if _only_time(bare, today):
+        return _at_another_time(part, bare, last, today)
+    if not parse(bare).terms:
+        return ""
+    spot = _in_place_of(bare, led, _things(last, vocabulary), vocabulary)
+    if spot is None:
+        return ""
+    definite = bare.lower().startswith("the ")
+    start = spot.span.end - len(spot.text) if definite else spot.span.start
+    return f"{last[:start]}{bare}{last[spot.span.end :]}"
+
+
+def _in_place_of(
+    bare: str, led: str, things: Sequence[_Thing], vocabulary: Vocabulary
+) -> _Thing | None:
+    """The one of ``things`` that ``bare`` takes the place of; None where it is not sure which.
+
+    A name is for a name of its sort, a phrase for one with the same head; else for the only one of
+    its form ("the ferry", "wind turbines"), unless it is an aspect of that ("the cost").
+    """
+    named = [one for one in _things(f"· {bare}", vocabulary) if one.sort != "phrase"]
+    sort, head = named[0].sort if named else "phrase", key_of_words([bare.split()[-1]])
+    like = [one for one in things if (one.sort == "phrase") == (not named)]
+    same = [one for one in like if sort and one.sort == sort]
+    if not named:
+        same = [one for one in like if key_of_words([one.text.split()[-1]]) == head]
+        definite, plural = bare.lower().startswith("the "), _plural(bare)
+        like = [one for one in like if one.definite == definite and one.plural == plural]
+        like = like if (definite or plural) and head not in ASPECTS else []
+    elif sort:
+        like = [one for one in like if not one.sort]
+    beside = [one for one in things if led and one.led == led]
+    spots = same or beside or ([] if led else like)
+    return spots[0] if len(spots) == 1 else None
+
+
+def _fragment(text: str, today: date) -> str:
+    """The part of a question that ``text`` is ("And the ferry?"); empty for a whole question."""
+    match = WHAT_ABOUT.match(text) or ALSO.match(text)
+    part = match["part"] if match else text.rstrip("?.! ")
+    plain = [token.plain for token in parse(part).tokens]
+    if not plain or len(plain) > LONGEST_PART or plain[0] in QUESTION_WORDS:
+        return ""
+    if WHAT_ABOUT.match(text):
+        return part
+    if not _VERBS.isdisjoint(token.plain for token in parse(part).tokens if token.written != "May"):
+        return ""
+    short = plain[0] in _LEADS or plain[0] == "the" or _is_one_name(part)
+    return part if (match and (short or len(plain) <= 3)) or _only_time(part, today) else ""
+
+
+def _is_one_name(part: str) -> bool:
+    return any(len(name) >= len(part) - 2 for name in parse(f"· {part}").names)
 
 
 def _only_time(part: str, today: date) -> bool:
@@ -203,101 +386,16 @@ def _only_time(part: str, today: date) -> bool:
     return bool(times) and not parse(part.replace(part[times[0].start : times[0].end], "")).terms
 
 
-def _asked_so(wh: str, last: str) -> str:
-    """The last question asked with another question word."""
-    said = wh.capitalize()
-    lower = f"{last[0].lower()}{last[1:]}{'' if last.rstrip().endswith('?') else '?'}"
-    auxiliary, which, exists = POLAR.match(last), _WHICH.match(last), EXISTS.match(last)
-    one_of = said.startswith("Which")
-    if one_of or said in ("How many", "How much"):
-        start = "Which" if one_of else said
-        if exists:
-            noun = exists["noun"].rstrip(" ?")
-            phrases = phrases_of(tokens_of(f"of {noun}"))
-            cut = phrases[0].bare.end - 3 if phrases else len(noun)
-            made = f"{start} {noun[:cut]} {exists['be'].lower()} there{noun[cut:]}?"
-            return " ".join(made.split())
-        if which:
-            return f"{start} {which['rest']}"
-    elif auxiliary and (auxiliary["wh"] or said != "Why not"):
-        return f"{said} {auxiliary['rest'] if auxiliary['wh'] else lower}"
-    return f"{said}: {lower}"
-
-
-def _time_for_time(part: str, bare: str, talk: _Talk) -> str | None:
+def _at_another_time(part: str, bare: str, last: str, today: date) -> str:
     """The last question at another time."""
-    if not _only_time(bare, talk.today):
-        return None
-    last = talk.last
-    times = expressions_of(last, talk.today)
-    led = bare != part
+    times, led = expressions_of(last, today), bare != part
     if not times:
-        return before_end(last, part if led or not bare[:1].isdigit() else f"in {part}")
-    part = _of_that_year(part, times[-1].period.last.year, talk.today)
+        said = part if led or not bare[:1].isdigit() else f"in {part}"
+        kept = last.rstrip(" ?.!")
+        return f"{kept} {said}{last[len(kept) :].strip()}"
+    (time, *_) = expressions_of(part, today)
+    if lacks_year(part, time):  # a month or a day is of the year that was talked about
+        part = f"{part[: time.end]} {times[-1].period.last.year}{part[time.end :]}"
     start, end = times[0].start, times[-1].end if len(times) == 2 else times[0].end
     lead = TIME_LED.search(last, 0, start) if led else None
     return f"{last[: lead.start() if lead else start]}{part}{last[end:]}"
-
-
-def _of_that_year(part: str, year: int, today: date) -> str:
-    """A month or a day without a year, with the one that was talked about."""
-    (time, *_) = expressions_of(part, today)
-    if not lacks_year(part, time):
-        return part
-    return f"{part[: time.end]} {year}{part[time.end :]}"
-
-
-def _name_for_name(led: str, bare: str, talk: _Talk) -> str | None:
-    """The last question with its name of like sort replaced by ``bare``."""
-    sort, last = _sort(bare, talk.vocabulary), talk.last
-    if sort is None:
-        return None
-    found: list[tuple[float, Span]] = []
-    for spot in dict.fromkeys([*name_spans(last), *(one.bare for one in parse(last).phrases)]):
-        other = _sort(spot.of(last), talk.vocabulary)
-        if other is None:
-            continue
-        alike = 0 if "" in (sort, other) else 1 if sort == other else -1
-        before = last[: spot.start].lower().split()
-        before = before[:-1] if before[-1:] == ["the"] else before
-        found.append((0.5 + 2.0 * alike + 2.0 * (bool(led) and before[-1:] == [led]), spot))
-    if not found:
-        return None
-    worth, spot = max(found, key=lambda one: (one[0], one[1].start))
-    return f"{last[: spot.start]}{bare}{last[spot.end :]}" if worth >= 2 * bool(led) else None
-
-
-def _sort(text: str, vocabulary: Vocabulary) -> str | None:
-    """What a name is the name of, "" when that is unknown; None for what is no name."""
-    key = key_of(text)
-    forms = vocabulary.names.get(key, ())
-    known = key in vocabulary.speakers or key in vocabulary.authors
-    if known or (not forms and people_in(text, vocabulary)):
-        return "person"
-    if forms:
-        return forms[0].node.type
-    return "" if any(len(name) >= len(text) - 4 for name in parse(f"· {text}").names) else None
-
-
-def _phrase_for_phrase(led: str, bare: str, talk: _Talk) -> str | None:
-    """The last question with its phrase of the same head, or the only one, replaced."""
-    last, mine = talk.last, parse(bare).tokens
-    if not mine or not parse(bare).terms:
-        return None
-    head = key_of_words([mine[-1].plain])
-    definite = mine[0].plain in ("the", "its", "their", "his", "her")
-    thing = mine[0].plain == "the" and expected_of(f"What is {bare}?") not in SURE
-    named = name_spans(last)
-    theirs = [
-        phrase
-        for phrase in parse(last).phrases
-        if not any(phrase.bare.overlaps(name) for name in named)
-    ]
-    for phrase in reversed(theirs):
-        beside = bool(led) and last[: phrase.span.start].lower().split()[-1:] == [led]
-        alike = phrase.definite and thing  # "the ferry" for "the crane"
-        only = not led and (alike or not definite) and len(theirs) == 1
-        if beside or only or key_of_words([phrase.head]) == head:
-            span = phrase.span if mine[0].plain in STOP_WORDS else phrase.bare
-            return f"{last[: span.start]}{bare}{last[span.end :]}"
-    return None

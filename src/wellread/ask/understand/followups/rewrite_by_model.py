@@ -14,10 +14,7 @@ from dataclasses import replace
 import anyio
 
 from wellread.answers import Usage
-from wellread.ask.understand.followups.antecedents import known_in
-from wellread.ask.understand.followups.references import references_of
-from wellread.ask.understand.followups.rewrite import LONGEST, connected
-from wellread.ask.understand.followups.turns import Rewritten, Turn, context_of
+from wellread.ask.understand.followups.rewrite import LONGEST, Rewritten, Turn, known_in
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import LanguageModel, ModelUsage, Piece, Prompt, TextDelta
@@ -32,15 +29,6 @@ OWN = 0.8  # least share of the words put in that earlier questions or names hav
 _LABEL = re.compile(r"^(?:[\w ]{0,24}question\s*:\s*)", re.IGNORECASE)
 _QUOTES = "\"'“”„`*"
 _ADDRESS = re.compile(r"\w+://|\bwww\.|\bCALL\s*:", re.IGNORECASE)
-
-
-def leans(question: str, by_rules: Rewritten, earlier: Sequence[Turn]) -> bool:
-    """Whether a question seems to need the turns before it, so that a model is worth asking."""
-    if not earlier or len(question) > LONGEST:
-        return False
-    context = context_of(by_rules, earlier)
-    leaning = by_rules.changed or references_of(question) or context or connected(question)
-    return bool(leaning)
 
 
 async def by_model(

@@ -1,350 +1,353 @@
-"""Finds where passages answer one question differently, and where they mean different things.
+"""Finds where two documents answer one question differently.
 
-Of every document the sentence that answers best is taken. Two such sentences are at odds when
+Two sentences are at odds when
 
 - they are the same but for a number or a name, or one of them is negated;
-- both speak of all that is asked for, and give other dates, numbers or people;
-- both report one event, and count otherwise, or blame something else.
+- both speak of what the question names, and give another date, person or amount for it.
 
-When two documents say that they are about different bearers of the name in the question, their
-answers do not disagree: the question can mean several things.
+They have to speak of one thing and one time: what is numbered ("Article 9", "Room 1.12", "version
+3.1"), what is of another month, quarter or year, and what is told of two bearers of one name does
+not differ.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
-from typing import Literal
+from datetime import timedelta
+from difflib import SequenceMatcher
 
 from wellread.answers import Evidence
-from wellread.ask.understand.answer_kind import Expected, expected_of
-from wellread.ask.verify.conflicts.compared_values import (
-    LASTING,
-    causes,
-    comparable,
-    counts,
-    counts_things,
-    opposed,
-    other_years,
-    swapped,
-    values,
-)
+from wellread.ask.understand.answer_kind import Expected, expected_of, units_asked
 from wellread.ask.write.candidate_sentences import Option
-from wellread.ask.write.sentence_score import SentenceFeatures
-from wellread.ask.write.source_subjects import (
-    OPENING,
-    TOGETHER,
-    Identity,
-    Report,
-    about,
-    differ,
-    identities,
-    named_stems,
-    reports_of,
-    same_event,
-)
 from wellread.questions import Analysis
+from wellread.text.english import AUXILIARIES, BE, MONTHS, PREPOSITIONS, STOP_WORDS, WEEKDAYS
+from wellread.text.english_questions import ORDINALS
+from wellread.text.english_types import TIMES
 from wellread.text.parsed import parse
+from wellread.text.words import stem
 
 MOST_VIEWS = 5
-OF_ONE = 5  # sentences of one document that are compared with those of others
-COVERED = 0.75  # of the question's terms, that a sentence and what is above it hold
-COUNTED = 0.75  # of them, that it holds with title and opening, where it counts what is asked for
-COUNTED_TOO = 0.4  # of them, where a report of the same event holds those
-ON_TOPIC = 0.3  # of them, that a sentence holds which repeats another with other values
-# Of what is asked about the name, that a sentence holds whose values count. Numbers stand near
-# what they measure anyhow.
-DIRECT, DIRECT_NUMBER = 0.99, 0.6
-SHORT = 18  # words of such a sentence
-LEAST_FOCUS = 0.45  # of how well the best sentence answers, for another view to count
+ON_TOPIC = 0.3  # of the question's words, that a sentence has which repeats another but for a value
+DIRECT = 0.6  # of what is asked about the names, that a sentence has whose value counts
+AMOUNTS = 2.0  # times: accounts of one amount in other words differ by less
+PARALLEL = 0.72  # share of words in common and in order, from which two sentences say one thing
+LONGEST_SWAP = 5  # words that stand in one of them in place of others
+NEXT_TO = 2  # words after a number, among which what it counts stands
+LONG = 18  # words of a sentence that tells of other dates and people, too
+OPENING = 160  # characters of a passage within which it says what it is about
+TOGETHER = timedelta(days=14)  # between two reports of what is counted in other words
+LEAST_ODDS = -1.0  # log odds by which the reader says that a sentence answers
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
-    """A document's answer.
-
-    Attributes:
-        title: the document's, where it holds the name that is asked about.
-        worth: how well it answers, to compare documents by.
-        focus: share of what is asked about the name that it holds.
-        counts: how many of what is asked to be counted it says there are.
-        counting: whether the question asks how many of something there are.
-        years: of which it speaks, but for that of the question and its document's own.
-        covered: share of all terms of the question that it, title and headings hold.
-        lacks: names of the question that neither it nor its document's opening holds.
-        report: the event that its document reports, where it reports one.
-        published: when its document was.
-    """
-
-    option: Option
-    document: str
-    title: str
-    worth: float
-    focus: float
-    covered: float
-    values: frozenset[str]
-    counts: frozenset[str]
-    counting: bool
-    years: frozenset[str]
-    lacks: frozenset[str]
-    identities: tuple[Identity, ...]
-    report: Report | None
-    published: date | None
+_TOKEN = re.compile(r"\d[\d,]*(?:\.\d+)?|[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_YEAR = re.compile(r"\b(?:1\d|20)\d\d\b")
+_LASTING = re.compile(r"\bhow long\b", re.IGNORECASE)
+_COUNTED = re.compile(r"\bhow (?:many|much) (?P<noun>[^\W\d_]+)", re.IGNORECASE)
+_NUMBERED = re.compile(
+    r"(?P<what>[^\W\d_]+\.?|#)\s*(?P<code>[A-Z]?\d+(?:[.,]\d+)*[A-Z]?|[A-HJ-Z])(?![\w%'’])(?P<after>\W*\w*)"
+)
+_DAY = re.compile(rf"\b\d{{1,2}}\s+(?:{'|'.join(MONTHS)})\b", re.IGNORECASE)
+_OPEN = frozenset(STOP_WORDS) | PREPOSITIONS | BE | AUXILIARIES
+_MONTHS, _WEEKDAYS = frozenset(MONTHS), frozenset(WEEKDAYS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disagreement:
-    """Documents that answer differently.
+    """Documents that answer differently: sentences that agree stand together, best first."""
 
-    Attributes:
-        kind: ``meanings`` when they are about different things of one name.
-        views: sentences that agree stand together; best first.
-    """
-
-    kind: Literal["conflict", "meanings"]
     about: str
     views: tuple[tuple[Option, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Side:
+    """A sentence, and what it says of the question.
+
+    Attributes:
+        focus: share of what is asked about the names that it has.
+        values: dates, names or amounts of the kind that is asked for.
+        numbered: the numbered things and places in an order that it speaks of.
+        rest: its numbers that are none of ``values``.
+        answers: whether the reader says that it answers.
+        names: whether it, or what is above it, has the names of the question.
+    """
+
+    option: Option
+    piece: Evidence
+    focus: float
+    topic: float
+    values: frozenset[str]
+    numbered: frozenset[str]
+    rest: frozenset[str]
+    answers: bool
+    names: bool
+    bearer: str
+
+    @property
+    def document(self) -> str:
+        return self.piece.hit.document.id
+
+    @property
+    def words(self) -> frozenset[str]:
+        return frozenset(word.lower() for word in _TOKEN.findall(self.option.text))
 
 
 def disagreement(
     analysis: Analysis,
     evidence: Sequence[Evidence],
     options: Sequence[Option],
-    features: Sequence[SentenceFeatures],
+    odds: Mapping[tuple[int, int], float],
 ) -> Disagreement | None:
-    """What the evidence disagrees on; None when it speaks with one voice or none can tell."""
+    """What the evidence disagrees on; None when it speaks with one voice or none can tell.
+
+    Args:
+        odds: by number of the piece of evidence and of its sentence, the reader's log odds that it
+            answers.
+    """
     kind = expected_of(analysis.question)
-    name = _subject(analysis)
-    by_document = _sides(analysis, evidence, options, features, kind, name)
-    sides = [held[0] for held in by_document]
-    meanings = _meanings([side for side in sides if _could_answer(side, kind)])
-    if len(meanings) > 1:
-        said = [view for meaning in meanings for view in _views(meaning, kind)]
-        views = [*said, *_unplaced(sides, said)]
-        return Disagreement(
-            kind="meanings", about=name, views=tuple(_options(view) for view in views[:MOST_VIEWS])
-        )
-    views = _views(sides, kind)
-    if len(views) == 1:
-        views = _rivals(by_document, kind) or _counted(by_document, analysis.question) or views
-    told = [_options(view) for view in views]
-    if len(told) < 2 and kind == "reason":
-        told = [tuple(view) for view in causes(analysis.question, evidence, options)]
-    if len(told) > 1:
-        return Disagreement(
-            kind="conflict", about=analysis.question, views=tuple(told[:MOST_VIEWS])
-        )
+    sides = [one for one in _sides(analysis, evidence, options, odds, kind) if one.names]
+    sides.sort(key=lambda one: (-one.answers, -one.focus, one.option.evidence, one.option.place))
+    for number, first in enumerate(sides):
+        views, seen = [[first]], {first.document}
+        for other in sides[number + 1 :]:
+            if other.document in seen:
+                continue
+            if all(_at_odds(view[0], other, kind, analysis.question) for view in views):
+                views.append([other])
+                seen.add(other.document)
+            elif fitting := [view for view in views if view[0].values & other.values]:
+                fitting[0].append(other)
+                seen.add(other.document)
+        if len(views) > 1:
+            told = tuple(tuple(one.option for one in view[:2]) for view in views[:MOST_VIEWS])
+            return Disagreement(about=analysis.question, views=told)
     return None
-
-
-def _unplaced(sides: Sequence[Side], views: Sequence[Sequence[Side]]) -> list[list[Side]]:
-    """Further answers by documents that do not say which bearer of the name they mean."""
-    placed = {side.document for view in views for side in view}
-    told = frozenset(value for view in views for side in view for value in side.values)
-    return [
-        [side]
-        for side in sides
-        if side.document not in placed
-        and side.worth >= LEAST_FOCUS * sides[0].worth
-        and side.values
-        and told.isdisjoint(side.values)
-    ]
-
-
-def _rivals(by_document: Sequence[Sequence[Side]], kind: Expected) -> list[list[Side]]:
-    """Two sentences of two documents that are the same but for a value; empty when none are."""
-    if not by_document:
-        return []
-    least = LEAST_FOCUS * by_document[0][0].worth
-    for number, held in enumerate(by_document):
-        for others in by_document[number + 1 :]:
-            for one in held:
-                for other in others:
-                    if min(one.worth, other.worth) >= least and _contradict(one, other, kind):
-                        return [[one], [other]]
-    return []
-
-
-def _counted(by_document: Sequence[Sequence[Side]], question: str) -> list[list[Side]]:
-    """A sentence each of documents that count what is asked for, and count otherwise."""
-    counting = [side for held in by_document if (side := _counting(held)) is not None]
-    first = [side for side in counting if side.covered >= COUNTED]
-    # Times stand beside much: for "how long" the sentence itself has to tell of what lasted.
-    lasting = LASTING.search(question) is not None
-    telling = [
-        side
-        for side in counting
-        if (side in first and (side.focus >= DIRECT_NUMBER or not (lasting or _late(side, first))))
-        or any(_of_one_event(question, side, other) for other in first if other is not side)
-    ]
-    found: dict[frozenset[str], list[Side]] = {}
-    for side in telling:
-        if side.years != telling[0].years:  # there were so many at another time
-            continue
-        found.setdefault(side.counts, []).append(side)
-    units = {value.rpartition(" ")[2] for counted in found for value in counted}
-    return list(found.values()) if len(found) > 1 and len(units) == 1 else []
-
-
-def _counting(held: Sequence[Side]) -> Side | None:
-    """The first of a document's sentences that says how many there are."""
-    sides = (side for side in held if len(side.counts) == 1 and side.covered >= COUNTED_TOO)
-    return max(sides, key=lambda side: side.covered >= COUNTED, default=None)
-
-
-def _late(side: Side, others: Sequence[Side]) -> bool:
-    """Whether another document that counts is of another time: it may count something else."""
-    days = [other.published for other in others if other.published is not None]
-    if side.published is None or not days:
-        return False
-    return any(abs(side.published - day) > TOGETHER for day in days)
-
-
-def _of_one_event(question: str, one: Side, other: Side) -> bool:
-    if one.report is None or other.report is None:
-        return False
-    return same_event(one.report, other.report) and about(question, one.report, other.report)
-
-
-def _subject(analysis: Analysis) -> str:
-    """What the question is about: its longest name."""
-    named = [name for name in analysis.names if not name[:1].isdigit()]
-    return max(named, key=len, default="")
 
 
 def _sides(
     analysis: Analysis,
     evidence: Sequence[Evidence],
     options: Sequence[Option],
-    features: Sequence[SentenceFeatures],
+    odds: Mapping[tuple[int, int], float],
     kind: Expected,
-    name: str,
-) -> list[list[Side]]:
-    """The best answering sentences of every document, best first."""
-    asked = analysis.parsed.stem_set
-    focus = (asked - parse(name).stem_set) or asked or frozenset([""])
-    who = [identities(name, piece) if name else () for piece in evidence]
-    reports = reports_of(evidence)
-    openings = [
-        parse(f"{piece.hit.document.title} {piece.text[:OPENING]}").stem_set for piece in evidence
-    ]
-    named = named_stems(analysis.question)
-    held_by: dict[str, list[Side]] = {}
-    for option, read in zip(options, features, strict=True):
-        if not option.readable or read.fits < 0:
+) -> Iterator[_Side]:
+    question = analysis.question
+    asked = parse(question).stem_set or frozenset([""])
+    named = [name for name in analysis.names if not name[:1].isdigit()]
+    names = frozenset(each for name in named for each in parse(name).stems)
+    matter = (asked - names) or asked
+    for option in options:
+        if not option.readable:
             continue
-        facts = evidence[option.evidence].hit.document
-        held = len(focus & option.stems) / len(focus)
-        side = Side(
+        piece = evidence[option.evidence]
+        above = f"{piece.hit.document.title}\n{piece.text[:OPENING]}"
+        held = option.stems | parse(above).stem_set
+        values = values_of(kind, option.text, question)
+        said = {value.partition(" ")[0] for value in values} | parse(question).numbers
+        for amount in parse(option.text).quantities:
+            if f"{amount.value:g} {amount.unit}" in values:
+                said |= parse(amount.said).numbers
+        yield _Side(
             option=option,
-            document=facts.id,
-            title=_naming(facts.title, name),
-            focus=held,
-            covered=len(asked & (option.stems | openings[option.evidence])) / (len(asked) or 1),
-            worth=held
-            + 0.6 * read.terms
-            + 0.5 * (read.expected - read.lacking)
-            + 0.25 * (option.place == 0)
-            + 0.2 * read.pairs
-            - 0.2 * option.leaning,
-            values=values(kind, option.text, analysis.question),
-            counts=counts(option.text, analysis.question),
-            counting=counts_things(analysis.question),
-            years=other_years(option.text, analysis.question, facts.published_at),
-            lacks=named - option.stems - openings[option.evidence],
-            identities=who[option.evidence],
-            report=reports[option.evidence],
-            published=facts.published_at.date() if facts.published_at else None,
+            piece=piece,
+            focus=len(matter & option.stems) / len(matter),
+            topic=len(asked & held) / len(asked),
+            values=values,
+            numbered=_numbered(option.text),
+            rest=parse(option.text).numbers - said - {*_YEAR.findall(option.text)},
+            answers=odds.get((option.evidence, option.place), LEAST_ODDS - 1) >= LEAST_ODDS,
+            names=names <= held,
+            bearer=_bearer(max(named, key=len, default=""), above),
         )
-        held_by.setdefault(facts.id, []).append(side)
-    best = [
-        sorted(sides, key=lambda side: (-side.worth, side.option.evidence, side.option.place))[
-            :OF_ONE
-        ]
-        for sides in held_by.values()
-    ]
-    best.sort(key=lambda sides: (-sides[0].worth, sides[0].option.evidence))
-    # What lacks a name that the best has speaks of something else.
-    return [sides for sides in best if sides[0].lacks <= best[0][0].lacks]
 
 
-def _naming(title: str, name: str) -> str:
-    """The title where it holds the name: two documents of one such title mean the same thing."""
-    return title if parse(name).stem_set <= parse(title).stem_set else ""
+def _bearer(name: str, above: str) -> str:
+    """Which bearer of ``name`` a text is about: "Merrow County" of "X, Merrow County is ..."."""
+    if not name:
+        return ""
+    told = re.search(
+        rf"\b{re.escape(name)}(?:,\s+([A-Z][^\n,.;]*?)\s+(?:is|was)\b|\s+\((.+?)\))", above
+    )
+    return next((part for part in told.groups() if part), "") if told else ""
 
 
-def _same_title(one: Side, other: Side) -> bool:
-    return bool(one.title) and one.title == other.title
+# --- one thing, one time ---------------------------------------------------------------------
 
 
-def _could_answer(side: Side, kind: Expected) -> bool:
-    """Where a number is asked for, what gives none for it is no other answer."""
-    return kind != "number" or bool(side.values and side.focus)
-
-
-def _meanings(sides: Sequence[Side]) -> list[list[Side]]:
-    """The sides by what they are about; those that do not say so are left out."""
-    groups: list[list[Side]] = []
-    for side in sides:
-        if not side.identities or side.worth < LEAST_FOCUS * sides[0].worth:
-            continue
-        for group in groups:
-            if _same_title(group[0], side) or not differ(group[0].identities, side.identities):
-                group.append(side)
-                break
-        else:
-            groups.append([side])
-    return groups
-
-
-def _views(sides: Sequence[Side], kind: Expected) -> list[list[Side]]:
-    """The sides by what they say: one group unless a side is at odds with the first."""
-    if not sides:
-        return []
-    views: list[list[Side]] = [[sides[0]]]
-    for side in sides[1:]:
-        if side.worth < LEAST_FOCUS * sides[0].worth:
-            continue
-        if all(_at_odds(view[0], side, kind) for view in views):
-            views.append([side])
-            continue
-        for view in views:
-            if view[0].values & side.values:
-                view.append(side)
-                break
-    return views
-
-
-def _at_odds(one: Side, other: Side, kind: Expected) -> bool:
-    if _contradict(one, other, kind):
+def _same_thing(one: _Side, other: _Side, kind: Expected, question: str) -> bool:
+    """Whether the two may speak of one thing at one time."""
+    if one.numbered != other.numbered or (one.rest and other.rest and one.rest != other.rest):
+        return False
+    if one.bearer and other.bearer and one.bearer != other.bearer:
+        return False
+    if _at_other(one, other, _WEEKDAYS):
+        return False
+    if kind == "date":
         return True
-    if kind not in ("date", "number", "person"):
-        return False
-    if not (_direct(one, kind) and _direct(other, kind)):
-        return False
-    both = min(one.covered, other.covered) >= COVERED
-    if one.counting:  # what is counted changes with time, and other numbers count other things
-        at_once = one.years == other.years and one.counts and other.counts
-        return bool(both and at_once and one.counts.isdisjoint(other.counts))
-    told = comparable(kind, one.values, other.values)
-    return both and told and one.values.isdisjoint(other.values)
+    years = [_years(side, question) for side in (one, other)]
+    return years[0] == years[1] and not _at_other(one, other, _MONTHS)
 
 
-def _direct(side: Side, kind: Expected) -> bool:
-    """Whether it says little else: a long sentence has dates and people of other things, too."""
-    least = DIRECT_NUMBER if kind == "number" else DIRECT
-    return side.focus >= least and len(side.option.text.split()) <= SHORT
+def _at_other(one: _Side, other: _Side, times: frozenset[str]) -> bool:
+    """Whether both name some of ``times``, and none in common."""
+    mine, theirs = one.words & times, other.words & times
+    return bool(mine and theirs) and not mine & theirs
 
 
-def _contradict(one: Side, other: Side, kind: Expected) -> bool:
-    if min(one.covered, other.covered) < ON_TOPIC:
+def _years(side: _Side, question: str) -> frozenset[str]:
+    """The years that a sentence names, but for its document's own and those of the question."""
+    published = side.piece.hit.document.published_at
+    own = {str(published.year)} if published else set()
+    return frozenset({*_YEAR.findall(side.option.text)} - {*_YEAR.findall(question)} - own)
+
+
+def _numbered(text: str) -> frozenset[str]:
+    """The numbered things of a text ("article 9", "room b3"), and its words for an order."""
+    found = {word for word in map(str.lower, _TOKEN.findall(text)) if word in ORDINALS}
+    for match in _NUMBERED.finditer(text):
+        what, code, after = match["what"].lower(), match["code"], match["after"]
+        follows = after.strip().lower()
+        ends = not follows or not after[:1].isspace() or follows in _OPEN
+        counts = what in _OPEN | _MONTHS and not what.endswith(".") and what != "no"
+        if not counts and not _YEAR.fullmatch(code) and (ends or not code.isdigit()):
+            found.add(f"{what} {code.lower()}")
+    return frozenset(found)
+
+
+# --- values ----------------------------------------------------------------------------------
+
+
+def values_of(kind: Expected, sentence: str, question: str) -> frozenset[str]:
+    """The dates, names or amounts ("310 home") of ``sentence`` that could answer ``question``."""
+    if kind == "date":
+        years = frozenset(_YEAR.findall(sentence)) - frozenset(_YEAR.findall(question))
+        words = {word.lower() for word in _TOKEN.findall(sentence)}
+        return years or frozenset(words & (_MONTHS | _WEEKDAYS))
+    if kind == "number":
+        return frozenset(_amounts(sentence, question))
+    if kind == "person":
+        asked = question.lower()
+        return frozenset(one.lower() for one in parse(sentence).names if one.lower() not in asked)
+    return frozenset()
+
+
+def _amounts(sentence: str, question: str) -> Iterator[str]:
+    """The amounts in the unit, or of the noun, that is asked for; else of whatever follows them."""
+    counted, units = _COUNTED.search(question), units_asked(question)
+    noun = stem(counted["noun"]) if counted and counted["noun"].lower() not in _OPEN else ""
+    wanted = frozenset(map(stem, TIMES)) if _LASTING.search(question) else frozenset({noun} - {""})
+    if not wanted and (known := [one for one in parse(sentence).quantities if one.unit in units]):
+        yield from (f"{one.value:g} {one.unit}" for one in known)
+        return
+    for match in re.finditer(r"(?<![\w.,])(\w[\w.,]*)\s+(?=\w)", sentence):
+        numbers = parse(match[1]).numbers
+        after = [stem(word) for word in _TOKEN.findall(sentence[match.end() :])[: NEXT_TO + 1]]
+        scale = f"{after.pop(0)} " if after and parse(after[0]).numbers else ""
+        near = after[:NEXT_TO] if wanted else after[:1]
+        unit = next((one for one in near if not wanted or one in wanted), "")
+        if len(numbers) == 1 and unit and not _YEAR.fullmatch(match[1]):
+            yield f"{next(iter(numbers))} {scale}{unit}"
+
+
+def _apart(one: _Side, other: _Side) -> float:
+    """The larger amount in times of the smaller one; far where units or numbers are unclear."""
+    (first,), (second,) = one.values, other.values
+    (a, _, unit), (b, _, same) = first.partition(" "), second.partition(" ")
+    try:
+        small, large = sorted((float(a.replace(",", "")), float(b.replace(",", ""))))
+    except ValueError:
+        return AMOUNTS
+    return large / small if unit == same and small > 0 else AMOUNTS
+
+
+# --- at odds ---------------------------------------------------------------------------------
+
+
+def _at_odds(one: _Side, other: _Side, kind: Expected, question: str) -> bool:
+    if not _same_thing(one, other, kind, question):
         return False
     first, second = one.option.text, other.option.text
-    # Another number or name in two sentences that are otherwise alike is no other reason.
-    told = kind not in ("reason", "way") and swapped(first, second) is not None
-    return told or opposed(first, second)
+    if min(one.topic, other.topic) >= ON_TOPIC:
+        # Another number or name in two sentences that are otherwise alike is no other reason.
+        told = kind not in ("reason", "way") and swapped(first, second) is not None
+        if told or opposed(first, second):
+            return True
+    single = len(one.values) == len(other.values) == 1 and one.values != other.values
+    direct = min(one.focus, other.focus) >= DIRECT
+    if not single or kind not in ("date", "number", "person"):
+        return False
+    if kind != "number":
+        short = max(len(text.split()) for text in (first, second)) <= LONG
+        return direct and short and _comparable(one.values, other.values)
+    units = {value.partition(" ")[2] for value in one.values | other.values}
+    near = (one.answers and other.answers) or min(one.focus, other.focus) > 0
+    return len(units) == 1 and (direct or (near and _together(one, other)))
 
 
-def _options(view: Sequence[Side]) -> tuple[Option, ...]:
-    return tuple(side.option for side in view[:2])
+def _together(one: _Side, other: _Side) -> bool:
+    """Whether two amounts told in other words may be of one thing: near in size and in time.
+
+    Texts say at their beginning of which day they tell.
+    """
+    told = [side.piece.hit.document.published_at for side in (one, other)]
+    days = [{*map(str.lower, _DAY.findall(side.piece.text[:OPENING]))} for side in (one, other)]
+    if bool(told[0]) != bool(told[1]) or (all(days) and not days[0] & days[1]):
+        return False
+    apart = told[0] and told[1] and abs(told[0] - told[1]) > TOGETHER
+    return _apart(one, other) < AMOUNTS and not apart
+
+
+def _comparable(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether two values answer one question: a year and a weekday do not, nor two weekdays."""
+    sorts = [
+        "year" if _YEAR.fullmatch(value) else "month" if value in _MONTHS else "name"
+        for value in (*one, *other)
+        if value not in _WEEKDAYS
+    ]
+    return len(sorts) == 2 and sorts[0] == sorts[1]
+
+
+def swapped(one: str, other: str) -> tuple[str, str] | None:
+    """What differs between two sentences that are otherwise the same, as written in each.
+
+    None when they are the same, or differ by more than a value.
+    """
+    if other < one:  # a diff depends on which side it starts from
+        back = swapped(other, one)
+        return (back[1], back[0]) if back else None
+    first, second = _TOKEN.findall(one), _TOKEN.findall(other)
+    if min(len(first), len(second)) < 5:
+        return None
+    matcher = SequenceMatcher(
+        None, [word.lower() for word in first], [word.lower() for word in second], autojunk=False
+    )
+    if matcher.real_quick_ratio() < PARALLEL or matcher.ratio() < PARALLEL:
+        return None
+    for tag, a, b, c, d in matcher.get_opcodes():
+        if tag != "replace" or b - a > LONGEST_SWAP or d - c > LONGEST_SWAP:
+            continue
+        before, after = " ".join(first[a:b]), " ".join(second[c:d])
+        if _telling(before) and _telling(after) and not _same_stems(before, after):
+            return before, after
+    return None
+
+
+def _telling(text: str) -> bool:
+    """A number or a name: what facts are swapped by, and paraphrases are not."""
+    return any(part[0].isdigit() or part[0].isupper() for part in text.split()) or bool(
+        parse(text).numbers
+    )
+
+
+def _same_stems(one: str, other: str) -> bool:
+    a, b = set(parse(one).stems), set(parse(other).stems)
+    return not a or not b or a <= b or b <= a
+
+
+def opposed(one: str, other: str) -> bool:
+    """Whether of two sentences with nearly the same words one is negated."""
+    a, b = parse(one).stem_set, parse(other).stem_set
+    if len(a) < 4 or len(b) < 4 or len(a & b) / len(a | b) < PARALLEL:
+        return False
+    return parse(one).negations % 2 != parse(other).negations % 2

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from wellread.answers import Conflict, Evidence, Sentence, View
 from wellread.ask.verify.conflicts.detect import Disagreement, disagreement
 from wellread.ask.write.candidate_sentences import Option, options_of
-from wellread.ask.write.sentence_score import features_of
 from wellread.questions import Analysis
 from wellread.text.english import ROUGHLY
 from wellread.text.parsed import parse
@@ -32,8 +31,7 @@ def disputed(analysis: Analysis, evidence: Sequence[Evidence]) -> Disagreement |
     if analysis.type not in ("factual", "temporal", "counting"):
         return None
     options = options_of(evidence, analysis.voices)
-    features = features_of(analysis, evidence, options)
-    return disagreement(analysis, evidence, options, features)
+    return disagreement(analysis, evidence, options, {})
 
 
 def stated_of(found: Disagreement | None) -> list[tuple[int, Span]]:
@@ -44,8 +42,6 @@ def stated_of(found: Disagreement | None) -> list[tuple[int, Span]]:
 def told(found: Disagreement, evidence: Sequence[Evidence]) -> str:
     """The line above the extracts that state the views."""
     why = reason(found, evidence)
-    if found.kind == "meanings":
-        return f"“{found.about}” can mean several things:\n\n"
     return f"The sources differ{f' ({why})' if why else ''}:\n\n"
 
 
@@ -63,17 +59,11 @@ def conflict_of(
                 break
     if len(views) < 2:
         return ()
-    return (Conflict(about=_about(found), views=tuple(views), reason=reason(found, evidence)),)
-
-
-def _about(found: Disagreement) -> str:
-    return f"what “{found.about}” means" if found.kind == "meanings" else found.about
+    return (Conflict(about=found.about, views=tuple(views), reason=reason(found, evidence)),)
 
 
 def reason(found: Disagreement, evidence: Sequence[Evidence]) -> str:
     """In words; empty when nothing tells."""
-    if found.kind == "meanings":
-        return f"the sources are about different things called “{found.about}”"
     leads = [view[0] for view in found.views]
     parts = [_dates(leads, evidence), _years(leads), _kinds(leads, evidence), _rough(leads)]
     return "; ".join(part for part in parts if part)

@@ -149,7 +149,6 @@ class AskResponse(Body):
     confidence: ConfidenceBody
     data_gaps: tuple[str, ...]
     conflicts: tuple[ConflictBody, ...]
-    premises: tuple[str, ...] = Field(description="what the question wrongly takes for granted")
     related: tuple[RelatedBody, ...]
     suggestions: tuple[str, ...] = Field(description="further questions")
     notes: tuple[str, ...]

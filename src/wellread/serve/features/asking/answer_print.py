@@ -65,7 +65,6 @@ def print_answer(
     console.print()
     console.print(_confidence(answer))
     _print_list(console, "Missing", answer.data_gaps)
-    _print_list(console, "Premise", answer.premises)
     _print_list(console, "Sources disagree", [_disagreement(each) for each in answer.conflicts])
     _print_list(
         console, "Related", ["; ".join(one.title for one in answer.related)][: len(answer.related)]

@@ -1,0 +1,248 @@
+"""Disagreements: every view is shown with its source, and none is claimed where there is none."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.doubles.evidence import evidence_of
+
+from wellread.answers import Answer, Evidence, Question
+from wellread.ask.answer import answer, final
+from wellread.ask.understand.analyse import analyse
+from wellread.ask.understand.vocabulary import Vocabulary
+from wellread.ask.verify.confidence import DISPUTED, judge
+from wellread.ask.verify.confidence_features import Features
+from wellread.ask.verify.conflicts.detect import swapped
+from wellread.ask.verify.conflicts.disputes import disputed, reason
+from wellread.ingest.run import add
+from wellread.kb import open_kb
+from wellread.questions import Analysis
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.testing.llm import ScriptedModel
+
+HOMES = "How many homes lost power in the Oldwick outage?"
+CURRENT = "The Oldwick outage cut the power of 310 homes on Tuesday."
+HERALD = "On Tuesday 240 homes lost power in the Oldwick outage."
+LENIENT: dict[str, dict[str, object]] = {"qa": {"confidence_threshold": 0.05}}
+
+
+def read(question: str) -> Analysis:
+    return analyse(Question(text=question), Vocabulary(), date(2026, 1, 15))
+
+
+class Told(NamedTuple):
+    """What a question's evidence disagrees on: the sentence of each view, with its key, and why."""
+
+    views: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    reason: str = ""
+
+
+def told(question: str, evidence: Sequence[Evidence]) -> Told:
+    """The views of what the evidence disagrees on; none where it does not."""
+    found = disputed(read(question), evidence)
+    if found is None:
+        return Told()
+    leads = [view[0] for view in found.views]
+    return Told(
+        tuple(lead.text for lead in leads),
+        tuple(evidence[lead.evidence].key for lead in leads),
+        reason(found, evidence),
+    )
+
+
+def dated(evidence: list[Evidence], *years: int) -> list[Evidence]:
+    return [
+        replace(
+            piece,
+            hit=replace(
+                piece.hit,
+                document=replace(piece.hit.document, published_at=datetime(year, 5, 1, tzinfo=UTC)),
+            ),
+        )
+        for piece, year in zip(evidence, years, strict=True)
+    ]
+
+
+def test_two_numbers_for_one_thing_are_both_shown() -> None:
+    found = told(HOMES, evidence_of(CURRENT, HERALD))
+    assert set(found.views) == {CURRENT, HERALD}
+    assert set(found.keys) == {"e1", "e2"}
+
+
+def test_the_dates_of_the_sources_are_a_reason() -> None:
+    found = told(HOMES, dated(evidence_of(CURRENT, HERALD), 2021, 2024))
+    assert "1 May 2021" in found.reason
+    assert "1 May 2024" in found.reason
+
+
+def test_a_copy_with_another_name_in_it_is_a_conflict() -> None:
+    found = told(
+        "Who directed the film Grey Harbour?",
+        evidence_of(
+            "Grey Harbour is a silent film that was directed by Ada Moor in Oldwick.",
+            "Grey Harbour is a silent film that was directed by Tom Lund in Oldwick.",
+        ),
+    )
+    assert len(found.views) == 2
+
+
+def test_a_negated_copy_is_a_conflict() -> None:
+    found = told(
+        "Is the harbour bath in Oldwick heated?",
+        evidence_of(
+            "The harbour bath in Oldwick is heated all winter long.",
+            "The harbour bath in Oldwick is not heated all winter long.",
+        ),
+    )
+    assert len(found.views) == 2
+
+
+def test_different_bearers_of_a_name_are_no_conflict() -> None:
+    found = told(
+        "What is the population of Fernhill?",
+        evidence_of(
+            "Fernhill, Merrow County is a village. The population of Fernhill was 812 in 2020.",
+            "Fernhill, Halden County is a town. The population of Fernhill was 731 in 2020.",
+        ),
+    )
+    assert found.views == ()
+
+
+def test_sources_that_agree_are_no_conflict() -> None:
+    found = told(HOMES, evidence_of(CURRENT, "In the Oldwick outage 310 homes lost power."))
+    assert found.views == ()
+
+
+def test_other_facts_about_the_same_thing_are_no_conflict() -> None:
+    found = told(
+        "When was the Oldwick lighthouse built?",
+        evidence_of(
+            "The Oldwick lighthouse was built in 1887.",
+            "The keeper left in 1954, and since then the lamp runs by itself.",
+        ),
+    )
+    assert found.views == ()
+
+
+WORDS = st.lists(st.text("abcde 159", min_size=1, max_size=6), max_size=12).map(" ".join)
+
+
+@settings(max_examples=80, deadline=None)
+@given(WORDS, WORDS)
+def test_what_is_swapped_does_not_hang_on_the_order(one: str, other: str) -> None:
+    there, back = swapped(one, other), swapped(other, one)
+    assert swapped(one, one) is None
+    assert there is None or back is None or set(there) & set(back)
+
+
+async def asked(folder: Path, model: ScriptedModel | None = None) -> Answer:
+    for name, text in (("current", CURRENT), ("herald", HERALD)):
+        (folder / f"{name}.md").write_text(f"# The {name}\n\n{text}\n", encoding="utf-8")
+    embedder = ReadableEmbedder()
+    with open_kb(folder / "home", overrides=LENIENT, embedder=embedder, model=model) as kb:
+        add(kb, [str(folder / "current.md"), str(folder / "herald.md")], collection="news")
+        return await final(answer(kb, Question(text=HOMES)))
+
+
+async def test_views_name_the_citations_of_their_sentences(tmp_path: Path) -> None:
+    given = await asked(tmp_path)
+    (conflict,) = given.conflicts
+    quotes = {citation.id: citation.quote for citation in given.citations}
+    assert len(conflict.views) == 2
+    for view in conflict.views:
+        assert view.text in given.text
+        assert quotes[view.citations[0]] == view.text
+
+
+def test_who_differs_is_never_highly_sure() -> None:
+    features = dict.fromkeys(
+        ("sentence", "passage", "together", "words", "names", "closeness"), 1.0
+    )
+    sure = judge(Features(**features), 0.3)
+    capped = judge(Features(**features), 0.3, caps=[DISPUTED])
+    assert (sure.band, capped.score, capped.band) == ("high", 0.6, "medium")
+    assert capped.reasoning == f"{sure.reasoning}; but the sources differ"
+    unlike = Features(**dict.fromkeys(features, 0.0))
+    assert judge(unlike, 0.0, caps=[DISPUTED]) == judge(unlike, 0.0)
+
+
+def test_counts_of_the_same_thing_in_long_sentences_are_both_shown() -> None:
+    question = "How many homes in Oldwick were without electricity on 14 October?"
+    found = told(question, evidence_of(LONG, DARK))
+    assert sorted(text[:24] for text in found.views) == [
+        "According to the map of ",
+        "Some 310 homes in and ar",
+    ]
+
+
+def test_counts_of_other_things_and_of_other_times_do_not_differ() -> None:
+    question = "How many homes in Oldwick were without electricity on 14 October?"
+    assert not told(question, evidence_of(LONG, DARK.replace("240 homes", "240 boats"))).views
+    elsewhere = "The Skerrick microgrid supplies 214 homes on the west side of the island."
+    assert not told(question, evidence_of(LONG, elsewhere)).views
+
+
+def test_a_year_does_not_contradict_a_weekday() -> None:
+    question = "When did the library open?"
+    assert not told(
+        question,
+        evidence_of("The library opened in 2021.", "The library did open on the second Saturday."),
+    ).views
+    assert told(
+        question, evidence_of("The library did open in 2021.", "The library did open in 2019.")
+    ).views
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "A crossing in calm weather takes the Osprey about 190 kilowatt-hours.",
+        "The Osprey: a crossing. Between sailings we take twelve minutes at the arm.",
+    ],
+)
+def test_how_long_something_takes_is_no_other_amount_beside_it(other: str) -> None:
+    question = "How long does the Osprey's crossing take?"
+    minutes = "The crossing of the Osprey takes 28 minutes."
+    assert not told(question, evidence_of(minutes, other)).views
+    assert told(question, evidence_of(minutes, minutes.replace("28", "40"))).views
+
+
+def test_counts_of_other_times_do_not_differ() -> None:
+    question = "How many kilos of catch were lost in Oldwick?"
+    first, second = evidence_of(
+        "The outage in Oldwick: the cellar lost 400 kilos of catch.",
+        "Catch in Oldwick is no longer lost. In October the scheme gave out 650 kilos.",
+    )
+    assert told(question, [first, second]).views
+    apart = [_published(first, 10, 15), _published(second, 11, 14)]
+    assert not told(question, apart).views
+
+
+def _published(piece: Evidence, month: int, day: int) -> Evidence:
+    moment = datetime(2025, month, day, tzinfo=UTC)
+    document = replace(piece.hit.document, published_at=moment)
+    return replace(piece, hit=replace(piece.hit, document=document))
+
+
+def test_so_many_at_another_time_and_other_things_in_numbers_are_no_other_count() -> None:
+    evidence = evidence_of(
+        "The library keeps 640 tools.",
+        "The library opened in May 2021 with 70 donated tools.",
+        "Tools of the library: 12,000 euros.",
+    )
+    assert not told("How many tools are there in the library?", evidence).views
+
+
+def test_what_speaks_of_another_thing_of_the_kind_is_no_other_answer() -> None:
+    evidence = evidence_of(
+        "The Arnol mill grinds 31 sacks a day.",
+        "The Belk mill grinds 68 sacks a day.",
+        "The Esker mill grinds 39 sacks a day.",
+    )
+    assert not told("How many sacks does the Arnol mill grind a day?", evidence).views
