@@ -172,6 +172,16 @@ def test_who_differs_is_never_highly_sure() -> None:
     assert judge(unlike, 0.0, caps=[DISPUTED]) == judge(unlike, 0.0)
 
 
+LONG = (
+    "Some 310 homes in and around Oldwick were without electricity for nine hours on Tuesday, "
+    "14 October, after a fault at the tidal turbines in the narrows, the owners told the paper."
+)
+DARK = (
+    "On Tuesday, 14 October, the lights went out in Oldwick, and electricity came back at noon. "
+    "According to the map of the network operator, 240 homes were affected."
+)
+
+
 def test_counts_of_the_same_thing_in_long_sentences_are_both_shown() -> None:
     question = "How many homes in Oldwick were without electricity on 14 October?"
     found = told(question, evidence_of(LONG, DARK))
