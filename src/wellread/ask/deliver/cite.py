@@ -206,7 +206,7 @@ def _pieces_of(extract: Extract, marks: Marks) -> Iterator[tuple[str, Span | Non
         who = marks.locate(span).speaker or ""
         if marks.heading(span)[-1:] == (text,):
             if begun:
-                yield f"\n\n**{plain(text)}**\n\n", None
+                yield f"{'' if headed else chr(10) * 2}**{plain(text)}**\n\n", None
             headed = begun
             continue
         if not begun or (who and who != speaker):

@@ -144,13 +144,15 @@ def read(
     network: PassageReader,
 ) -> dict[int, tuple[int, ...]]:  # fmt: skip
     """Fill in what the network says of the windows at ``places``; their sentences, best first."""
-    readings = network.read(question, [windows[at].texts for at in places])
+    texts = [(windows[at].above, *windows[at].texts) for at in places]
+    readings = network.read(question, texts)
     odds, peak = COLUMNS.index("odds"), COLUMNS.index("peak")
     best: dict[int, tuple[int, ...]] = {}
     for at, reading in zip(places, readings, strict=True):
         table[at, odds] = min(MOST_ODDS, max(-MOST_ODDS, reading.answers))
-        table[at, peak] = math.exp(max(reading.sentences, default=-MOST_ODDS))
-        best[at] = tuple(_best(np.asarray(reading.sentences)))
+        own = np.asarray(reading.sentences)[1:]
+        table[at, peak] = math.exp(own.max(initial=-MOST_ODDS))
+        best[at] = tuple(_best(own))
     return best
 
 

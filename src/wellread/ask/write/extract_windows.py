@@ -36,7 +36,8 @@ class Window:
     Attributes:
         piece: the number of the piece.
         sentences: spans of the piece's text, in order.
-        texts: the same, on one line each.
+        texts: the same, on one line each; the cells of a row with those of its header.
+        above: the title and the headings over the piece.
         telling: which of them are sentences, items or rows, and no bare lines as headings are.
         speakers: who says them; empty where nobody speaks.
     """
@@ -45,6 +46,7 @@ class Window:
     sentences: tuple[Span, ...]
     texts: tuple[str, ...]
     telling: tuple[bool, ...]
+    above: str = ""
     speakers: tuple[str, ...] = ()
 
     @property
@@ -67,10 +69,11 @@ def windows_of(number: int, piece: Evidence, voices: Sequence[str]) -> list[Wind
     """
     planted = planted_in(piece.text)
     told = [
-        (speaker, span, " ".join(span.of(piece.text).split()))
-        for speaker, span in sentences_of(piece)
+        (speaker, span, text)
+        for speaker, span, text in _read_in(piece)
         if not any(span.overlaps(order) for order in planted)
     ]
+    above = " › ".join(dict.fromkeys((piece.hit.document.title, *piece.locator.heading)))
     if voices:
         told = [line for line in told if is_theirs(piece, line[0], line[2], voices)]
     sizes = [len(text.split()) for _, _, text in told]
@@ -88,6 +91,7 @@ def windows_of(number: int, piece: Evidence, voices: Sequence[str]) -> list[Wind
                 sentences=tuple(span for _, span, _ in run),
                 texts=tuple(text for _, _, text in run),
                 telling=tuple(_tells(piece.text, span, text) for _, span, text in run),
+                above=above,
                 speakers=tuple(dict.fromkeys(speaker for speaker, _, _ in run if speaker)),
             )
         )
@@ -97,11 +101,24 @@ def windows_of(number: int, piece: Evidence, voices: Sequence[str]) -> list[Wind
     return windows
 
 
+def _read_in(piece: Evidence) -> Iterator[tuple[str, Span, str]]:
+    """Who says each sentence, its span, and its text as it is read."""
+    header: list[str] = []
+    for speaker, span in sentences_of(piece):
+        text = " ".join(span.of(piece.text).split())
+        cells = [cell.strip() for cell in text.split(" | ")] if is_row(text) else []
+        if header and len(cells) == len(header):
+            text = "; ".join(f"{name}: {cell}" for name, cell in zip(header, cells, strict=True))
+        else:
+            header = cells
+        yield speaker, span, text
+
+
 def _tells(text: str, span: Span, line: str) -> bool:
     """Whether a sentence is more than a short line of its own without a stop."""
     before = text[text.rfind("\n", 0, span.start) + 1 : span.start]
     bare = len(line.split()) <= LONGEST_HEADING and not line.rstrip(_CLOSING).endswith(_STOPS)
-    return not bare or bool(before.strip()) or is_row(line)
+    return not bare or bool(before.strip()) or is_row(span.of(text))
 
 
 def is_row(line: str) -> bool:
