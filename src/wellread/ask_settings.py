@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 
 Style = Literal["number", "auto", "title", "page", "time", "entity"]
-Role = Literal["model", "fallback_model", "cheap_model"]  # names of settings of ``generation``
+Role = Literal["model", "fallback_model", "cheap_model", "judge_model"]
+"""Who writes, by the name of the setting of ``generation``; ``verification.model`` judges."""
 
 
 def setting(default: Any, help: str, **limits: Any) -> Any:
@@ -105,6 +106,17 @@ class GenerationSettings(Section):
             "fallback_model": self.fallback_model.strip(),
             "cheap_model": self.cheap_model.strip(),
         }
+
+
+class VerificationSettings(Section):
+    """Who judges what a language model wrote."""
+
+    by: Literal["model", "off"] = setting(
+        "model",
+        "model: one further call judges all sentences of an answer by the evidence; off: they are "
+        "shown as not checked, beside the nearest sentence of their sources",
+    )
+    model: str = setting("", "language model that judges; empty: the one that wrote the answer")
 
 
 class CitationSettings(Section):

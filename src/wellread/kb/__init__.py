@@ -66,6 +66,7 @@ class Given(TypedDict, total=False):
     model: LanguageModel | None
     fallback_model: LanguageModel | None
     cheap_model: LanguageModel | None
+    judge_model: LanguageModel | None
     reader: Reader | None
 
 
@@ -96,12 +97,14 @@ class KnowledgeBase:
             "model": given.get("model"),
             "fallback_model": given.get("fallback_model"),
             "cheap_model": given.get("cheap_model"),
+            "judge_model": given.get("judge_model"),
         }
         self.models = LanguageModels(
             settings.generation,
             self.ledger,
             lambda name: open_model(settings.generation, name=name),
             models,
+            judge=settings.verification.model,
         )
         self._embedders = Embedders(
             home,

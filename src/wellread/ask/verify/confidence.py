@@ -16,9 +16,12 @@ from functools import cache
 from importlib import resources
 from typing import Literal, TypedDict
 
-from wellread.answers import RELAXED, Confidence
+from wellread.answers import RELAXED, Confidence, Verdict, VerdictName
 from wellread.ask.aggregate.queries.result import CATALOGUE_SURE
+from wellread.ask.verify.check_claims import VERBATIM
 from wellread.ask.verify.confidence_features import Features
+from wellread.ask.verify.judge import METHOD as JUDGE
+from wellread.ask.write.tail import Answered
 from wellread.kb import KnowledgeBase
 from wellread.models.base import Embedder
 from wellread.store.schema.calibration_values import Calibration
@@ -29,7 +32,14 @@ WORDS = ("together", "words", "names", "closeness")
 READ = ("answers", "chosen")
 READ_WHOLE = (*READ, "passage", *WORDS)
 HIGH, MEDIUM = 0.75, 0.5
-LENIENT = 1.0  # added to the log odds before anything is written: a model may find what words hide
+BY_VERDICTS = 0.8  # what the verdicts weigh of a model's answer, the rest the evidence
+UNJUDGED = 0.7  # how sure an answer of a model is at most that nobody has judged
+ANSWERED: Mapping[Answered | None, float] = {"yes": 1.0, "partly": 0.75, "no": 0.4}
+_ANSWERED_SO: Mapping[Answered | None, str] = {
+    "yes": "answer the question",
+    "partly": "answer it in part",
+    "no": "do not answer it",
+}
 CLOSE, NEAR = 0.6, 0.4  # cosines of the trained embedder
 WHOLE, MOST = 0.95, 0.6  # shares of the question's words
 Band = Literal["high", "medium", "low", "none"]
@@ -37,25 +47,15 @@ Band = Literal["high", "medium", "low", "none"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cap:
-    """What keeps an answer from being surer than ``most``, and why, in words.
-
-    Attributes:
-        share: of the score, what is left in any case.
-    """
+    """What keeps an answer from being surer than ``most``, and why, in words."""
 
     most: float
     why: str
-    share: float = 1.0
 
 
 LIMIT_LEFT_OUT = Cap(most=RELAXED, why="a limit of the question had to be left out")
 DISPUTED = Cap(most=RELAXED, why="the sources differ")
 NAMELESS = Cap(most=0.45, why="no passage has the name that is asked about")
-KINDLESS = Cap(
-    most=0.45, why="no sentence surely gives the kind of thing that is asked for", share=0.6
-)
-OTHER_YEAR = Cap(most=0.45, why="its sources tell of another year", share=0.7)
-UNNAMED = Cap(most=0.45, why="its sources do not name all that is asked about", share=0.7)
 
 
 class Scale(TypedDict):
@@ -83,14 +83,13 @@ def judge(
     features: Features,
     threshold: float,
     *,
-    model_claim: float | None = None,
     caps: Sequence[Cap] = (),
     comparable: bool = True,
     calibration: Calibration | None = None,
 ) -> Confidence:
     """The score with its band and its reason.
 
-    Below ``threshold`` the band is ``none``, and so it is when no sentence is supported.
+    Below ``threshold`` the band is ``none``.
 
     Args:
         caps: what is known against the answer; each that lowers the score is named in the reason.
@@ -101,9 +100,8 @@ def judge(
     found = round(score(features, comparable=comparable), 3)
     reasoning = _reason(features, comparable=comparable)
     for cap in (*caps, *([NAMELESS] if not features.names else [])):
-        left = min(cap.most, round(found * cap.share, 3))
-        if left < found and features.support and found >= threshold:
-            found, reasoning = left, f"{reasoning}; but {cap.why}"
+        if cap.most < found and found >= threshold:
+            found, reasoning = cap.most, f"{reasoning}; but {cap.why}"
     shipped = None if calibration is None else found
     if calibration is not None:
         found = calibration.of(found)
@@ -112,30 +110,61 @@ def judge(
         )
     return Confidence(
         score=found,
-        band=_band(found, threshold) if features.support else "none",
+        band=_band(found, threshold),
         reasoning=reasoning,
-        model_claim=model_claim,
         shipped=shipped,
     )
 
 
-def hopeful(
-    features: Features,
-    threshold: float,
+def confidence_of_verdicts(
+    verdicts: Sequence[Verdict],
+    evidence: float,
+    answered: Answered | None,
     *,
-    comparable: bool = True,
     calibration: Calibration | None = None,
-) -> bool:
-    """Whether an answer from this evidence could reach ``threshold``.
+    model_claim: float | None = None,
+    caps: Sequence[Cap] = (),
+) -> Confidence:
+    """How sure an answer is that a model wrote: by the judge's verdicts and the evidence.
 
-    When it could not, no model is asked for what the sources do not hold. It errs on the side of
-    asking: the answer itself is judged again.
+    Its band is ``none`` only where it says that it is no answer and cites nothing: what a model
+    wrote with a citation is shown. The three numbers are set by hand, not learned.
+
+    Args:
+        verdicts: of its sentences.
+        evidence: how likely the evidence answers the question, 0-1.
+        answered: what the model says of that itself.
     """
-    found = score(replace(features, support=1.0), comparable=comparable)
-    if found not in (0.0, 1.0):
-        odds = math.log(found / (1 - found)) + LENIENT
-        found = 1 / (1 + math.exp(-odds))
-    return (calibration.of(found) if calibration else found) >= threshold
+    stated = [one for one in verdicts if not one.states_nothing]
+    settled = [one for one in stated if one.name != VerdictName.NOT_CHECKED]
+    judged = any(one.method in (JUDGE, VERBATIM) for one in settled)
+    borne_out = sum(1.0 if one.name.whole else 0.5 * one.name.supports for one in settled)
+    cited = sum(one.name != VerdictName.UNCITED for one in stated)
+    if judged:
+        share = borne_out / len(settled)
+        found = BY_VERDICTS * share + (1 - BY_VERDICTS) * evidence
+        whole = sum(one.name.whole for one in settled)
+        reasoning = f"{whole} of {len(settled)} sentences are borne out by what they cite"
+    else:
+        share = cited / len(stated) if stated else 0.0
+        found = min(UNJUDGED, (share + evidence) / 2)
+        reasoning = f"{cited} of {len(stated)} sentences cite a passage, and nobody has judged them"
+    if answered in ANSWERED:
+        found *= ANSWERED[answered]
+        reasoning += f"; the model says that the sources {_ANSWERED_SO[answered]}"
+    for cap in caps:
+        if cap.most < found:
+            found, reasoning = cap.most, f"{reasoning}; but {cap.why}"
+    shipped = round(found, 3)
+    found = shipped if calibration is None else calibration.of(shipped)
+    answers = cited or (stated and answered in ("yes", "partly"))
+    return Confidence(
+        score=found,
+        band=_band(found, 0.0) if answers else "none",
+        reasoning=reasoning,
+        model_claim=model_claim,
+        shipped=None if calibration is None else shipped,
+    )
 
 
 def declined(sure: Confidence) -> Confidence:
@@ -223,15 +252,13 @@ class Learned:
 
 
 def score(features: Features, *, comparable: bool) -> float:
-    """How likely the answer is right, 0-1.
-
-    Sentences that are not borne out count against it: with none of them borne out half is left.
+    """How likely the evidence answers, 0-1.
 
     Args:
         comparable: whether the cosines are those of ``Learned.embedder``.
     """
     odds = weigh(features, learned().weights(features, comparable=comparable))
-    return (1 + features.support) / 2 / (1 + math.exp(-odds))
+    return 1 / (1 + math.exp(-odds))
 
 
 def comparable(embedder: Embedder) -> bool:
@@ -305,9 +332,6 @@ def _reason(features: Features, *, comparable: bool) -> str:
     said = ", ".join(parts)
     if not comparable:
         said += " (judged by words alone: the weights were not learned with this embedder)"
-    if features.support < 1:
-        borne = f"{features.support:.0%}" if features.support else "none"
-        said += f"; {borne} of the sentences are borne out by what they cite"
     return said
 
 

@@ -1,20 +1,19 @@
 """What confidence is computed from: how the question lies to the evidence, each feature 0-1.
 
-No feature depends on who wrote the answer or on how it was checked, except ``support``: a new
-extractor, another model or a stricter check leave the others as they are.
+No feature depends on who wrote the answer or on how it was checked.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from wellread.answers import Evidence, Verdict
+from wellread.answers import Evidence
 from wellread.ask.write.passage_reading import MOST_ODDS, PassageReadings
 from wellread.models.reader import Excerpt, Ranking, excerpts
-from wellread.models.readers.support_score import worth_of
 from wellread.questions import Analysis
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
@@ -22,7 +21,6 @@ from wellread.text.sentences import sentence_spans
 LOOKED = 6  # pieces of evidence, best first, that are read word by word
 EMBEDDED = 6  # sentences, the best by words and passage, whose vectors are compared
 ABOVE = 0.5  # of its worth counts a word that only the title or heading holds
-PARTIAL = 0.5  # of a sentence that is borne out counts one that is borne out in part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +37,6 @@ class Features:
         closeness: how closely the words of the nearest passage stand to those of the question.
         answers: log odds by the reader that a passage answers, -8 to 8; None where none was asked.
         chosen: log odds by the reader that the best sentence given answers, -8 to 8; None alike.
-        support: share of the answer's sentences that are borne out, a partial one counting half.
     """
 
     sentence: float
@@ -48,7 +45,6 @@ class Features:
     words: float
     names: float
     closeness: float
-    support: float = 1.0
     answers: float | None = None
     chosen: float | None = None
 
@@ -65,7 +61,6 @@ class _Line:
 def features_of(
     analysis: Analysis,
     evidence: Sequence[Evidence],
-    verdicts: Sequence[Verdict],
     lexical: Ranking,
     nearest: float | None = None,
     readings: PassageReadings | None = None,
@@ -73,7 +68,6 @@ def features_of(
     """Take the features of one answer.
 
     Args:
-        verdicts: of the answer's sentences; none while it is not written.
         nearest: cosine of the question and the best sentence; None has it worked out, which
             embeds the question and ``EMBEDDED`` sentences, unless there are ``readings``.
         readings: what the reader said of the evidence, where one reads passages.
@@ -104,18 +98,19 @@ def features_of(
         words=len(fullest) / len(asked) if asked else 0.0,
         names=_names(analysis, fullest),
         closeness=float(max(close, default=0.0)),
-        support=support(verdicts),
         answers=min(MOST_ODDS, max(-MOST_ODDS, readings.best)) if readings else None,
         chosen=readings.nearest if readings else None,
     )
 
 
-def support(verdicts: Sequence[Verdict]) -> float:
-    """The share of ``verdicts`` that bear out, a partial one counting half; 1 without any."""
-    if not verdicts:
-        return 1.0
-    names = [verdict.name for verdict in verdicts]
-    return sum(1.0 if one.whole else PARTIAL * one.supports for one in names) / len(names)
+def worth_of(stems: Iterable[str], lines: Sequence[frozenset[str]]) -> dict[str, float]:
+    """Each stem's share of the whole, more the fewer of ``lines`` hold it, as BM25 weighs words."""
+    count = Counter(one for held in lines for one in held)
+    worth = {
+        one: math.log(1 + (len(lines) + 0.5) / (count[one] + 0.5)) for one in dict.fromkeys(stems)
+    }
+    total = math.fsum(worth.values())
+    return {one: value / total for one, value in worth.items()}
 
 
 def _title(piece: Evidence) -> frozenset[str]:

@@ -1,24 +1,32 @@
-"""A draft with a verdict for each of its sentences, and how sure the answer is that it makes."""
+"""A draft with a verdict for each of its sentences, and how sure the answer is that it makes.
+
+Sentences that were chosen from the evidence are quoted. What a model wrote is judged by a model
+(``judge.py``), and how sure it is follows from the verdicts.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from wellread.answers import Checked, Confidence, Evidence
+from anyio import to_thread
+
+from wellread.answers import EXTRACTIVE, Checked, Confidence, Evidence
 from wellread.ask.retrieve.reported_speech import heard
 from wellread.ask.retrieve.retrieval import Found
-from wellread.ask.verify.asked_for import misses
 from wellread.ask.verify.check_claims import checked as check_claims
 from wellread.ask.verify.confidence import (
     DISPUTED,
     LIMIT_LEFT_OUT,
-    hopeful,
+    Cap,
+    confidence_of_verdicts,
     judge,
     scale_of,
+    score,
 )
-from wellread.ask.verify.confidence_features import features_of
+from wellread.ask.verify.confidence_features import Features, features_of
 from wellread.ask.verify.conflicts.disputes import Dispute, with_disputes
+from wellread.ask.verify.judge import Rival, judged
 from wellread.ask.write.drafting import Drafting, Written
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
@@ -28,62 +36,91 @@ from wellread.questions import Analysis
 class Verified:
     """A draft with a verdict for each claim, what its sources dispute, and how sure it is.
 
-    ``own``: sentences by which an expert puts right what they flagged as harmful themselves.
+    Attributes:
+        rivals: passages that give another value than a sentence, by the judge.
+        failures: why nobody has judged it, in words.
+        own: sentences by which an expert puts right what they flagged as harmful themselves.
     """
 
     written: Written | None
     disputes: tuple[Dispute, ...] = ()
+    rivals: tuple[Rival, ...] = ()
     checked: Sequence[Checked]
     sure: Confidence
+    failures: tuple[str, ...] = ()
     own: frozenset[str] = frozenset()
 
 
-def verified_draft(
+async def verified_draft(
     kb: KnowledgeBase,
     analysis: Analysis,
     found: Found,
     evidence: Sequence[Evidence],
     drafting: Drafting,
 ) -> Verified:
-    """Add what the sources dispute, check each sentence, and say how sure the answer is."""
+    """Check each sentence of the draft, have it judged where a model wrote it, and say how sure
+    the answer is.
+    """
+    written = drafting.written
+    if written is None or written.by == EXTRACTIVE:
+        return await to_thread.run_sync(_extracted, kb, analysis, found, evidence, drafting)
+    checked = await to_thread.run_sync(check_claims, written.claims, evidence)
+    ruling = await judged(kb, analysis, evidence, checked, by=written.by)
+    caps = _caps((LIMIT_LEFT_OUT, found.relaxed), (DISPUTED, ruling.rivals))
+    features = await to_thread.run_sync(_features, kb, analysis, evidence, drafting)
+    scale = await to_thread.run_sync(scale_of, kb)
+    sure = confidence_of_verdicts(
+        [item.verdict for item in ruling.checked],
+        score(features, comparable=scale["comparable"]),
+        written.answered,
+        calibration=scale["calibration"],
+        model_claim=written.model_claim,
+        caps=caps,
+    )
+    return Verified(
+        written=replace(written, usage=written.usage + ruling.usage),
+        rivals=ruling.rivals,
+        checked=ruling.checked,
+        sure=sure,
+        failures=(ruling.failure,) if ruling.failure else (),
+    )
+
+
+def _extracted(
+    kb: KnowledgeBase,
+    analysis: Analysis,
+    found: Found,
+    evidence: Sequence[Evidence],
+    drafting: Drafting,
+) -> Verified:
+    """The sentences that were chosen, with what the sources dispute; nothing where none were."""
     written = drafting.written
     disputes: tuple[Dispute, ...] = ()
     checked: list[Checked] = []
     if written is not None:
         written, disputes = with_disputes(analysis, evidence, written, drafting.readings)
-        checked = check_claims(
-            written.claims,
-            evidence,
-            kb.lexical if drafting.reader_failed else kb.checker,
-            voices=analysis.voices,
-            reader=kb.reader,
-            most=kb.settings.reader.most,
-        )
-    caps = misses(analysis, evidence, [item.claim for item in checked])
-    known = ((LIMIT_LEFT_OUT, found.relaxed), (DISPUTED, disputes))
-    features = features_of(
-        analysis,
-        heard(evidence, analysis.voices),
-        [item.verdict for item in checked],
-        kb.lexical,
-        written.similarity if written and written.similarity else None,
-        drafting.readings,
-    )
+        checked = check_claims(written.claims, evidence)
     sure = judge(
-        features,
+        _features(kb, analysis, evidence, drafting),
         **scale_of(kb),
-        model_claim=written.model_claim if written else None,
-        caps=[*caps, *(cap for cap, applies in known if applies)],
+        caps=_caps((LIMIT_LEFT_OUT, found.relaxed), (DISPUTED, disputes)),
     )
     return Verified(written=written, disputes=disputes, checked=checked, sure=sure)
 
 
-def worth_writing(
+def _features(
     kb: KnowledgeBase, analysis: Analysis, evidence: Sequence[Evidence], drafting: Drafting
-) -> bool:
-    """Whether anything is written at all. Without a model nothing is lost by trying."""
-    if kb.model is None or not evidence:
-        return bool(evidence)
-    heard_now = heard(evidence, analysis.voices)
-    features = features_of(analysis, heard_now, (), kb.lexical, None, drafting.readings)
-    return hopeful(features, **scale_of(kb))
+) -> Features:
+    """How the question lies to the evidence."""
+    written = drafting.written
+    return features_of(
+        analysis,
+        heard(evidence, analysis.voices),
+        kb.lexical,
+        written.similarity if written and written.similarity else None,
+        drafting.readings,
+    )
+
+
+def _caps(*known: tuple[Cap, object]) -> list[Cap]:
+    return [cap for cap, applies in known if applies]
