@@ -18,7 +18,7 @@ from wellread.errors import ModelError, ModelTimeoutError, SettingsError
 from wellread.models import json_http as posting
 from wellread.models.reader import Ranking
 from wellread.models.readers.http_reader import HttpReranking, Wire
-from wellread.testing.reader_contract import RankingContract, ReadableReader
+from wellread.testing.reader_contract import ReadableReader, ReaderContract
 
 WIRES: tuple[Wire, ...] = ("jina", "tei")
 
@@ -65,13 +65,13 @@ def tei(server: PostServer, waits: list[float]) -> Iterator[HttpReranking]:
     reranker.close()
 
 
-class TestJina(RankingContract):
+class TestJina(ReaderContract):
     @pytest.fixture
     def reader(self, jina: HttpReranking) -> Ranking:
         return jina
 
 
-class TestTextEmbeddingsInference(RankingContract):
+class TestTextEmbeddingsInference(ReaderContract):
     @pytest.fixture
     def reader(self, tei: HttpReranking) -> Ranking:
         return tei

@@ -27,7 +27,7 @@ from wellread.models.base import Closeable, Embedder, LanguageModel, Preparable
 from wellread.models.embedders.open_embedder import CachedEmbedder, open_embedder
 from wellread.models.language.open_language_model import open_model
 from wellread.models.opened_once import opened_once
-from wellread.models.reader import Checking, PassageReader, Reader
+from wellread.models.reader import PassageReader, Reader
 from wellread.models.readers.lexical import LexicalReader
 from wellread.models.readers.open_reader import Opening, ReaderByHead, open_reader
 from wellread.store.base import Fingerprint, KeptIndex
@@ -153,7 +153,7 @@ class KnowledgeBase:
 
     @opened_once
     def reader(self) -> Reader:
-        """Who reads questions and claims together with texts, as the settings say."""
+        """Who reads questions together with texts, as the settings say."""
         if self._reader is not None:
             return self._reader
         return open_reader(
@@ -165,11 +165,6 @@ class KnowledgeBase:
                 environ=os.environ,
             )
         )
-
-    @property
-    def checker(self) -> Checking:
-        """Who takes the first look at every claim; built in."""
-        return self.reader.checker if isinstance(self.reader, ReaderByHead) else self.lexical
 
     @property
     def passage_reader(self) -> PassageReader | None:

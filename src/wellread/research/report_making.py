@@ -24,7 +24,6 @@ from wellread.ask.deliver.cite import CitedText
 from wellread.ask.deliver.reply import flagged_note
 from wellread.ask.understand.followups.conversation import Opened
 from wellread.identity import tagged_hash
-from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.reports import (
     WARNINGS,

@@ -6,19 +6,15 @@ length of another boat, the captain of another ship.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wellread.answers import Claim, Evidence
+from wellread.answers import Evidence
 from wellread.ask.understand.answer_kind import spells
 from wellread.questions import Analysis
 from wellread.text.english_types import A_DATE, A_MONTH
 from wellread.text.names import is_acronym
 from wellread.text.parsed import parse
-
-_YEAR = re.compile(r"(?<![\w.,#-])(?:19|20)\d\d(?![\w,-]|\.\d)")
-BEFORE = 200  # characters before a sentence in which what it tells of may be named
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,46 +57,6 @@ def share_named(things: Sequence[Thing], piece: Evidence, *texts: str) -> float:
     speakers = [one.speaker for one in piece.turns]
     text = " ".join([piece.hit.document.title, *piece.locator.heading, *speakers, *texts])
     return sum(thing.named_in(text) for thing in things) / len(things)
-
-
-def unnamed_in(analysis: Analysis, evidence: Sequence[Evidence], claims: Sequence[Claim]) -> str:
-    """The first thing asked about that the sources of ``claims`` do not name; "" when all do.
-
-    Looked at are a sentence, what stands shortly before it, and the title and headings above it.
-    """
-    pieces = {piece.key: piece for piece in evidence}
-    told = [_around(pieces[key], claim) for claim in claims for key in claim.keys if key in pieces]
-    missing = (
-        one.name for one in things_asked(analysis) if not any(one.named_in(text) for text in told)
-    )
-    return next(missing, "")
-
-
-def tells_another_year(
-    question: str, evidence: Sequence[Evidence], claims: Sequence[Claim]
-) -> bool:
-    """Whether a year is asked about and the sources of ``claims`` are of other years only.
-
-    A source is of the years that it names around the sentence, and of that of its publication.
-    """
-    asked = set(_YEAR.findall(question))
-    pieces = {piece.key: piece for piece in evidence}
-    told: set[str] = set()
-    for claim in claims:
-        for piece in (pieces[key] for key in claim.keys if key in pieces):
-            published = piece.hit.document.published_at
-            told |= {*_YEAR.findall(_around(piece, claim))}
-            told |= {f"{published:%Y}"} if published else set()
-    return bool(asked and told) and asked.isdisjoint(told)
-
-
-def _around(piece: Evidence, claim: Claim) -> str:
-    start = claim.source.start - piece.span.start if claim.source else len(piece.text)
-    before = piece.text[max(0, start - BEFORE) : max(0, start)]
-    document = piece.hit.document
-    names = (*document.authors, *(one.speaker for one in piece.turns))
-    above = (document.title, *piece.locator.heading, document.uri, document.url, *names)
-    return f"{' '.join(above)} {before} {claim.text}"
 
 
 def _called(said: str, name: str) -> bool:
