@@ -84,7 +84,7 @@ def main() -> None:
             lexical = LexicalReader(partial(getattr, kb, "embedder"))
             answered.append(case.answered)
             for at, model in enumerate(models):
-                first, best = _read(case, TrainedReader(lexical, model), lexical)
+                first, best = _read(case, TrainedReader(model), lexical)
                 odds[at].append(best)
                 if case.answered:
                     firsts[at].append(first)

@@ -89,7 +89,7 @@ def judge_prompt(
     sentences = [
         {
             "number": number,
-            "keys": "".join(f"[{key}] " for key in claim.keys if key in known),
+            "cites": "".join(f"[{key}] " for key in claim.keys if key in known),
             "text": _line(claim.text, fence),
             "lead": _line(claim.lead, fence),
         }
