@@ -261,7 +261,7 @@ def test_one_list_alone(kb: KnowledgeBase) -> None:
         assert hits[0].document.title == "Tool library"
 
 
-BY_WORDS: dict[str, dict[str, object]] = {"reader": {"answers": "lexical", "entails": "lexical"}}
+BY_WORDS: dict[str, dict[str, object]] = {"reader": {"answers": "lexical"}}
 
 
 async def test_a_reader_that_fails_shows_in_the_answer(

@@ -148,7 +148,8 @@ def _whole_in(sentence: str, text: str) -> Span | None:
     if not around:
         return None
     rest = text[around[0].start : span.start] + text[span.end : max(span.end, around[-1].end)]
-    return None if any(map(str.isalnum, rest)) else span
+    end = max(span.end, around[-1].end)  # with its final stop
+    return None if any(map(str.isalnum, rest)) else Span(start=span.start, end=end)
 
 
 def _quoted(claim: Claim, piece: Evidence) -> Span | None:
