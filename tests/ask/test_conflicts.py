@@ -202,15 +202,6 @@ def test_who_differs_is_never_highly_sure() -> None:
     assert judge(unlike, 0.0, caps=[DISPUTED]) == judge(unlike, 0.0)
 
 
-async def test_a_models_one_sided_answer_shows_the_conflict(tmp_path: Path) -> None:
-    model = ScriptedModel(["The Oldwick outage cut the power of 310 homes. [e1]"])
-    given = await asked(tmp_path, model)
-    assert given.answered_by == model.identity
-    texts = " ".join(view.text for view in given.conflicts[0].views)
-    assert "310" in texts
-    assert "240" in texts
-
-
 LONG = (
     "Some 310 homes in and around Oldwick were without electricity for nine hours on Tuesday, "
     "14 October, after a fault at the tidal turbines in the narrows, the owners told the paper."

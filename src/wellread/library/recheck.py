@@ -23,7 +23,7 @@ from wellread.answers import (
     Verdict,
     VerdictName,
 )
-from wellread.ask.verify.check_claims import checked
+from wellread.ask.verify.check_claims import NUMBER, checked
 from wellread.ask.verify.judge import judged_now
 from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase
@@ -288,7 +288,8 @@ def _evidence(
 
 def _elsewhere(anchor: _Anchor, found: _Judged) -> _Anchor:
     """A source that says the sentence in other words is cited where it does."""
-    borne_out = found.verdict.name.supports and found.verdict.source
+    number = found.verdict.method == NUMBER
+    borne_out = found.verdict.name.supports and not number and found.verdict.source
     if anchor.standing != "changed" or not borne_out or found.document_id != anchor.document_id:
         return anchor
     return replace(anchor, standing="reworded", span=found.verdict.source)

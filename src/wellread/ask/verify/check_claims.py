@@ -22,7 +22,7 @@ from wellread.text.sentences import sentence_spans
 from wellread.text.words import Quantity
 from wellread.types import Span
 
-VERBATIM, NUMBER, NEAREST = "verbatim", "number", "nearest"
+VERBATIM, NUMBER, NEAREST, SPEAKER = "verbatim", "number", "nearest", "speaker"
 QUOTED = "quoted from the source"
 NOT_JUDGED = "nobody has judged it; the nearest sentence of its sources is shown"
 NOTHING_NEAR = "nobody has judged it; no sentence of its sources shares a word with it"
@@ -38,16 +38,21 @@ _YEARS = re.compile(r"\b((?:1[6-9]|20)\d\d)[–/-]\d\d\b")  # "2018–19"
 _ORDINAL = re.compile(r"\b\d+(?:st|nd|rd|th)\b")
 
 
-def checked(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> list[Checked]:
+def checked(
+    claims: Sequence[Claim], evidence: Sequence[Evidence], voices: Sequence[str] = ()
+) -> list[Checked]:
     """Each claim with its verdict, in order.
 
     One that cites nothing, or another passage than the one in which it stands word for word, is
     cited where it stands.
+
+    Args:
+        voices: whose words alone are asked for; anybody's when empty.
     """
-    return [_check(claim, evidence) for claim in claims]
+    return [_check(claim, evidence, voices) for claim in claims]
 
 
-def _check(claim: Claim, evidence: Sequence[Evidence]) -> Checked:
+def _check(claim: Claim, evidence: Sequence[Evidence], voices: Sequence[str] = ()) -> Checked:
     cited = [piece for piece in evidence if piece.key in claim.keys]
     others = [piece for piece in evidence if piece.key not in claim.keys]
     for piece in (*cited, *others):
@@ -61,6 +66,11 @@ def _check(claim: Claim, evidence: Sequence[Evidence]) -> Checked:
                 source=span,
                 reason=QUOTED,
             )
+            if not _said_by(piece, span, voices):
+                who = f"it is quoted, but not from {' or '.join(voices)}"
+                verdict = replace(
+                    verdict, name=VerdictName.UNSUPPORTED, method=SPEAKER, score=0.0, reason=who
+                )
             if piece.key in claim.keys:
                 return Checked(claim=claim, verdict=verdict)
             return Checked(claim=replace(claim, keys=(piece.key,)), verdict=verdict, repaired=True)
@@ -68,6 +78,12 @@ def _check(claim: Claim, evidence: Sequence[Evidence]) -> Checked:
         uncited = Verdict(name=VerdictName.UNCITED, method=NEAREST, score=0.0, reason=UNCITED)
         return Checked(claim=claim, verdict=uncited)
     return Checked(claim=claim, verdict=against(claim.text, cited))
+
+
+def _said_by(piece: Evidence, span: Span, voices: Sequence[str]) -> bool:
+    """Whether one of ``voices`` says what stands there; of what nobody speaks, anybody may."""
+    speakers = {turn.speaker.casefold() for turn in piece.turns if turn.span.overlaps(span)}
+    return not (voices and speakers) or not speakers.isdisjoint(map(str.casefold, voices))
 
 
 def against(sentence: str, pieces: Sequence[Evidence]) -> Verdict:

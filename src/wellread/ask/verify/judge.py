@@ -27,7 +27,7 @@ from wellread.answers import (
     VerdictName,
 )
 from wellread.ask.understand.planted_orders import without_orders
-from wellread.ask.verify.check_claims import verbatim
+from wellread.ask.verify.check_claims import SPEAKER, VERBATIM, verbatim
 from wellread.ask.write.prompts import facts_of, guard_of, judge_prompt
 from wellread.ask.write.prompts.source_facts import source_facts
 from wellread.ask.write.tail import load_object
@@ -201,7 +201,7 @@ def judged_now(
     kb: KnowledgeBase, evidence: Sequence[Evidence], checked: Sequence[Checked]
 ) -> Ruling:
     """``judged`` for those that wait in a worker thread, of sentences that answer no question."""
-    if not checked:
+    if not (checked and judge_of(kb)):
         return Ruling(checked=checked)
     return wait_for(lambda: judged(kb, NO_QUESTION, evidence, checked))
 
@@ -284,7 +284,7 @@ class _Sources:
 
     def _settled(self, item: Checked, entry: Mapping[str, Any]) -> Checked:
         said = str(entry.get("verdict", "")).strip().casefold()
-        if item.verdict.name == VerdictName.QUOTED:
+        if item.verdict.method in (VERBATIM, SPEAKER):
             return item
         if said == NOTHING:
             verdict = Verdict(

@@ -64,7 +64,7 @@ async def verified_draft(
     written = drafting.written
     if written is None or written.by == EXTRACTIVE:
         return await to_thread.run_sync(_extracted, kb, analysis, found, evidence, drafting)
-    checked = await to_thread.run_sync(check_claims, written.claims, evidence)
+    checked = await to_thread.run_sync(check_claims, written.claims, evidence, analysis.voices)
     ruling = await judged(kb, analysis, evidence, checked, by=written.by)
     caps = _caps((LIMIT_LEFT_OUT, found.relaxed), (DISPUTED, ruling.rivals))
     features = await to_thread.run_sync(_features, kb, analysis, evidence, drafting)

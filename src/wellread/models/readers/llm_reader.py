@@ -7,6 +7,7 @@ several calls can be joined and ties keep the search's order.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -108,14 +109,20 @@ class LlmReader:
 
 
 def wait_for(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """The result of ``work``; in the event loop that waits for this thread, or in one of its own.
+    """The result of ``work``; in the event loop that waits for this thread, or in one of its own:
+    of this thread, where none runs in it.
 
     In the waiting loop, a cancelled question cancels the work too.
     """
     try:
         from_thread.check_cancelled()
     except RuntimeError:  # no loop waits for this thread
-        return anyio.run(work)
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return anyio.run(work)
+        with from_thread.start_blocking_portal() as portal:
+            return portal.call(work)
     return from_thread.run(work)
 
 

@@ -242,7 +242,7 @@ async def _kept(
     )
     if draft.text.strip(" .*_").upper() == NOT_FOUND:
         return said
-    checked = await to_thread.run_sync(check_claims, draft.claims, evidence)
+    checked = await to_thread.run_sync(check_claims, draft.claims, evidence, analysis.voices)
     ruling = await _judged(kb, run, analysis, evidence, checked, heard.by)
     strict = kb.settings.citations.strict
     fit = [item for item in ruling.checked if _may_stand(item, strict=strict)]
