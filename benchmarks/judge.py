@@ -76,6 +76,20 @@ def figures_of(found: Sequence[tuple[bool, Checked]]) -> dict[str, Any]:
     }
 
 
+def table(found: Mapping[str, Any]) -> list[str]:
+    """The lines of the report."""
+    rows = [(name, one) for name, one in found.items() if isinstance(one, dict) and "true" in one]
+    return [
+        "| by | true in trouble | false passed |",
+        "|---|---|---|",
+        *(
+            f"| {name} | {one['true in trouble']} of {one['true']} "
+            f"| {one['false passed']} of {one['false']} |"
+            for name, one in rows
+        ),
+    ]
+
+
 def _labelled(
     answer: Mapping[str, Any], evidence: Sequence[Evidence]
 ) -> tuple[list[Claim], list[bool]]:
