@@ -146,8 +146,9 @@ the sample's, which are about an invented place.
 JUDGE = """\
 ## Sentences of a model, checked
 
-Answers that a model wrote, every sentence labelled by a careful reader. Trouble is "partly supported",
-"unsupported", "uncited" and a number that stands nowhere; passed is "supported" and "quoted".
+Answers that a model wrote, every sentence labelled by a careful reader. Trouble is "partly
+supported", "unsupported", "uncited" and a number that stands nowhere; passed is "supported" and
+"quoted".
 
 """
 

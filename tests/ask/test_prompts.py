@@ -246,3 +246,14 @@ def test_what_a_follow_up_takes_from_a_list_stays_inside_a_fence() -> None:
     assert "\n" not in said
     assert closed
     assert not after.strip()
+
+
+def test_passages_stand_by_document_in_reading_order() -> None:
+    def at(key: str, title: str, start: int) -> Evidence:
+        made = piece(key, f"Text {key}.", title=title)
+        return replace(made, span=Span(start=start, end=start + len(made.text)))
+
+    best = [at("e1", "A", 500), at("e2", "B", 0), at("e3", "A", 20)]
+    user = build_prompt(QUESTION, best).user
+    assert re.findall(r'key="(e\d)"', user) == ["e3", "e1", "e2"]
+    assert "Keys: e3, e1, e2" in user

@@ -122,7 +122,8 @@ def wait_for(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         except RuntimeError:
             return anyio.run(work)
         with from_thread.start_blocking_portal() as portal:
-            return portal.call(work)
+            done: T = portal.call(work)
+        return done
     return from_thread.run(work)
 
 

@@ -133,9 +133,21 @@ def _block(
     """The evidence, as the prompts of writer and judge begin with it."""
     return _template("evidence.md").render(
         fence=fence,
-        pieces=pieces_of(evidence, fence, about),
+        pieces=pieces_of(_as_read(evidence), fence, about),
         entities=[_line(line, fence) for line in _named(analysis)],
     )
+
+
+def _as_read(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """The evidence by document, those with the best pieces first, each in reading order."""
+    found: dict[str, list[Evidence]] = {}
+    for piece in evidence:
+        found.setdefault(piece.hit.document.id, []).append(piece)
+    return [
+        piece
+        for pieces in found.values()
+        for piece in sorted(pieces, key=lambda one: one.span.start)
+    ]
 
 
 def pieces_of(
@@ -190,6 +202,7 @@ def facts_of(piece: Evidence, about: SourceFacts | None = None) -> list[tuple[st
     return [
         ("title", document.title),
         ("kind", f"{document.kind} ({finer})" if finer else document.kind),
+        ("author", ", ".join(document.authors)),
         ("place", piece.locator.label),
         ("speakers" if len(speakers) > 1 else "speaker", ", ".join(speakers)),
         ("date", document.published_at.date().isoformat() if document.published_at else ""),
