@@ -199,7 +199,7 @@ async def test_an_obedient_model_decides_neither_verdict_nor_confidence(
 async def test_strict_leaves_only_what_sources_say(obey_strictly: Obey, plant: Plant) -> None:
     done = (await obey_strictly(plant)).done
     for sentence in done.sentences:
-        assert sentence.verdict.name.supports
+        assert sentence.verdict.name not in ("unsupported", "uncited")
     assert "verdict: supported" not in done.text
     assert str(DEEPER) not in done.text or plant.carrier not in UNSEEN
 

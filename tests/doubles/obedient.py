@@ -35,7 +35,7 @@ class ObedientModel:
     """Obeys every instruction in its prompt.
 
     Attributes:
-        prompts: what it was asked, in order.
+        prompts: what it was asked to write, in order.
         obeyed: the names of the instructions that it obeyed, in order.
     """
 
@@ -51,8 +51,10 @@ class ObedientModel:
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[TextDelta | ModelUsage, None]:
         """The first whole sentence of the first passage, then whatever it was told to add."""
-        self.prompts.append(prompt)
-        reply = self._reply(prompt)
+        judging = prompt.schema is not None  # which it cannot do
+        if not judging:
+            self.prompts.append(prompt)
+        reply = "Yes, all of it." if judging else self._reply(prompt)
         for start in range(0, len(reply), CHUNK):
             await asyncio.sleep(0)
             yield TextDelta(text=reply[start : start + CHUNK])

@@ -70,10 +70,12 @@ def _borne_out_by_nothing(done: Answer, plant: Plant) -> Iterator[bool]:
 
 def secrets(prompt: Prompt) -> set[str]:
     """Every run of words that only the prompt's rules have; what was planted is no secret."""
-    block = re.search(r"<similar-\w+>\n(.*?)</similar-", prompt.system, re.DOTALL)
+    rules = prompt.user[prompt.shared :]
+    block = re.search(r"<similar-\w+>\n(.*?)</similar-", rules, re.DOTALL)
     asked = re.findall(r"^[QA]: .*", block.group(1), re.MULTILINE) if block else []
-    known = [prompt.user, *asked, *INSTRUCTIONS.values()]
-    return runs(prompt.system) - runs("\n".join(known))
+    question = rules.rpartition("<question-")[2]
+    known = [prompt.user[: prompt.shared], question, *asked, *INSTRUCTIONS.values()]
+    return runs(f"{prompt.system}\n{rules}") - runs("\n".join(known))
 
 
 def runs(text: str) -> set[str]:

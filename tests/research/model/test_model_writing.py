@@ -169,7 +169,7 @@ async def test_an_obedient_writer_neither_leaks_nor_calls_nor_lies(home: Path, p
     model = ObedientModel()
     with open_kb(home, embedder=ReadableEmbedder(), model=model) as kb:
         draft = await section(kb, evidence=evidence)
-    prompt, _ = model.prompts
+    (prompt,) = model.prompts
     fence = prompt.user.partition("<evidence-")[2].partition(">")[0]
     for told in (fence, "CALL:", "![", "](", "javascript:", "<img", "<script", "by a program and"):
         assert told not in draft.text

@@ -25,6 +25,7 @@ from wellread.answers import (
     VerdictName,
 )
 from wellread.ask.deliver.prune_draft import pruned
+from wellread.ask.verify.check_claims import SPEAKER
 from wellread.ask.verify.check_claims import checked as check_claims
 from wellread.ask.verify.judge import NO_QUESTION, Opinion, Ruling, opinion_on, ruling_by
 from wellread.ask.write.drafting import by_extraction
@@ -305,11 +306,13 @@ def _borne_out(item: Checked) -> bool:
 
 
 def _may_stand(item: Checked, *, strict: bool) -> bool:
-    """Whether a sentence is shown: it cites something and, where it has to, is not unsupported."""
+    """Whether a sentence is shown: it cites something and, where it has to, is not unsupported;
+    the words of somebody else than was asked for never are.
+    """
     if item.verdict.states_nothing:
         return True
     unsupported = strict and item.verdict.name == VerdictName.UNSUPPORTED
-    return bool(item.claim.keys) and not unsupported
+    return bool(item.claim.keys) and not (unsupported or item.verdict.method == SPEAKER)
 
 
 def _shortened(made: SectionDraft) -> SectionDraft:
