@@ -13,7 +13,6 @@ from typing import Any
 from benchmarks import (
     analysis,
     calibration,
-    claims,
     conflicts,
     counting,
     damage,
@@ -25,6 +24,7 @@ from benchmarks import (
     graph_questions,
     html_text,
     ingest,
+    judge,
     kills,
     large,
     latency,
@@ -142,18 +142,12 @@ the sample's, which are about an invented place.
 
 """
 
-CLAIMS = """\
-## Checking claims
+JUDGE = """\
+## Sentences of a model, checked
 
-No language model, no judge: each claim goes through `ask/verify/check_claims.py` as a sentence that
-cites the evidence of its set. "Supported" means in full; what is supported in part counts as not.
-The floor is the share of the claim's content words that the evidence holds. The weights were
-learned on half of WiCE dev and of ExpertQA rand_val (by page, by question) and on SciFact's
-training claims about other abstracts; the figures are of the other halves and of SciFact's
-validation claims (failures of WiCE and SciFact were read while rules of fact were written: they are
-not untouched). "Three classes" is the mean over the classes of the share that is told right: WiCE
-and ExpertQA supported, in part, not; SciFact supported, contradicted (the facts speak against it),
-neither.
+Answers that a model wrote, every sentence labelled by a careful reader. Trouble is "partly
+supported", "unsupported", "uncited" and a number that stands nowhere; passed is "supported" and
+"quoted".
 
 """
 
@@ -394,8 +388,8 @@ def page() -> str:
                 _one("minutes", minutes.table),
                 ANSWERS,
                 _many("answers-", list(extractive.SETS), extractive.table, "benchmarks.extractive"),
-                CLAIMS,
-                _one("claims", claims.table),
+                JUDGE,
+                _one("judge", judge.table),
                 REFUSAL,
                 _one("refusal", refusal.table),
                 CALIBRATION,

@@ -107,7 +107,7 @@ def _look(kb: KnowledgeBase, model: TrainedModel, one: Measured) -> Looked:
     asked = query.text.partition("\n")[0]  # of a conversation, its newest turn
     texts = [Excerpt(text=hit.passage.text, title=hit.passage.context) for hit in found[:DEEPEST]]
     started = time.perf_counter()
-    read = TrainedReader(kb.lexical, model).relevance(asked, texts)
+    read = TrainedReader(model).relevance(asked, texts)
     seconds = time.perf_counter() - started
     return Looked(found=candidates_of(found), read=read, seconds=seconds, measure=measure)
 

@@ -41,7 +41,7 @@ from wellread.ask.write.extract_score import (
     COLUMNS,
     COSINES,
     FILE,
-    FREE,
+    MODES,
     NETWORK,
     SURE,
     compare,
@@ -58,12 +58,6 @@ SEED = 3
 READ, COMPARED = 10, 6  # windows of a question whose numbers are worked out; more than are shown
 SHOWN = 3
 HELD = 0.5  # of a gold span, from which a window holds it
-MODES = {
-    "free": FREE,
-    "network": FREE + NETWORK,
-    "cosines": FREE + COSINES,
-    "full": FREE + NETWORK + COSINES,
-}
 PENALTY, SURE_PENALTY = 0.02, 0.002
 ROUNDS, SMOOTH = 2000, 1e-6
 SHARES = {"answerable": 0.6, "unanswerable": 0.16, "foreign": 0.12, "withheld": 0.12}

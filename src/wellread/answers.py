@@ -14,6 +14,7 @@ from wellread.types import AppliedLimit, EarlierTurn, Filters, Hit, Kind, Locato
 
 CATALOGUE, EXTRACTIVE, NOBODY, BEFORE = "catalogue", "extractive", "none", "past answer"
 """By whom: an exhaustive result, chosen sentences, a refusal, one that an expert rated well."""
+NOTHING = "nothing"  # the method of a verdict on a sentence that states nothing
 LIMITED = "Based on limited information: "  # with what an answer begins that is not sure
 _NO_LINK = re.compile(r"[<>\s]")  # what ends an address in Markdown
 _MARKUP = re.compile(r"([\[\]\\`*_<])")
@@ -88,11 +89,13 @@ class Claim:
     """One sentence of a draft with the evidence keys it cites.
 
     ``text`` is free of markers; ``source``: the span of its document that it is, word for word.
+    ``lead``: what it is read with: the head of its table, the line that announces its list.
     """
 
     text: str
     keys: tuple[str, ...]
     source: Span | None = None
+    lead: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,9 +103,10 @@ class Verdict:
     """Whether one claim is borne out by what it cites.
 
     Attributes:
-        method: the step that decided (``verbatim``, ``fuzzy``, ``facts``, ``support``, ...).
-        key: the evidence that bears it out best; empty when none does.
-        source: the best span in that evidence's document.
+        method: what decided: ``verbatim``, ``judge``, ``number``, ``nearest`` (nothing did, it is
+            the nearest sentence that is shown), ``nothing`` (it states nothing), ...
+        key: the evidence that bears it out, or comes nearest; empty when none does.
+        source: the span of it in that evidence's document.
         score: support, 0-1.
         reason: in words, for a reader ("the number 310 is not in the passage").
     """
@@ -113,6 +117,11 @@ class Verdict:
     key: str = ""
     source: Span | None = None
     reason: str = ""
+
+    @property
+    def states_nothing(self) -> bool:
+        """Whether the sentence says nothing that could be checked: a courtesy, a lead-in."""
+        return self.method == NOTHING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,6 +193,15 @@ class Usage:
     output_tokens: int = 0
     cost: float = 0.0
     clusters: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        """The cost of both."""
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cost=self.cost + other.cost,
+            clusters=self.clusters + other.clusters,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 
 Style = Literal["number", "auto", "title", "page", "time", "entity"]
-Role = Literal["model", "fallback_model", "cheap_model"]  # names of settings of ``generation``
+Role = Literal["model", "fallback_model", "cheap_model", "judge_model"]
+"""Who writes, by the name of the setting of ``generation``; ``verification.model`` judges."""
 
 
 def setting(default: Any, help: str, **limits: Any) -> Any:
@@ -107,6 +108,17 @@ class GenerationSettings(Section):
         }
 
 
+class VerificationSettings(Section):
+    """Who judges what a language model wrote."""
+
+    by: Literal["model", "off"] = setting(
+        "model",
+        "model: one further call judges all sentences of an answer by the evidence; off: they are "
+        "shown as not checked, beside the nearest sentence of their sources",
+    )
+    model: str = setting("", "language model that judges; empty: the one that wrote the answer")
+
+
 class CitationSettings(Section):
     """How citations look."""
 
@@ -125,7 +137,7 @@ class CitationSettings(Section):
 
 
 class ReaderSettings(Section):
-    """Who says how well texts fit a question, answer it, and bear out a claim."""
+    """Who says how well texts fit a question, and answer it."""
 
     relevance: str = setting(
         "lexical",
@@ -140,31 +152,19 @@ class ReaderSettings(Section):
         "with Wellread), lexical (words and cosines: faster), or as reader.relevance",
         min_length=1,
     )
-    entails: str = setting(
-        "lexical",
-        "who rules on sentences: lexical (words), trained (the small network that comes with "
-        "Wellread, together with words); or, on those that words leave in doubt, onnx, http, "
-        "llm (a fact-checking model in a folder, on a server, the language model), or the name "
-        "of a plug-in",
-        min_length=1,
-    )
     depth: int = setting(30, "best passages of a search that are put in order", ge=2, le=200)
     weight: float = setting(
         0.7, "share of the reader in the joined order; 1: its order alone", ge=0, le=1
     )
-    most: int = setting(4, "most sentences of one answer that are ruled on", ge=0)
     timeout: float = setting(
         20.0,
-        "seconds that one call (each request to a server, each ruling) may take; after that "
-        "the order and the verdicts stay as they were",
+        "seconds that one call (each request to a server) may take; after that the order stays as "
+        "it was",
         gt=0,
     )
     threads: int = setting(0, "threads of onnx; 0 takes all cores", ge=0)
     model_path: str = setting(
         "", "folder with the ONNX file of a cross-encoder and its tokenizer.json"
-    )
-    entails_path: str = setting(
-        "", "folder with the ONNX file of a fact-checking model and its tokenizer.json"
     )
     url: str = setting("", "base URL of a server with the route /rerank")
     format: Literal["jina", "tei"] = setting(
@@ -175,10 +175,6 @@ class ReaderSettings(Section):
     model: str = setting("", "model name to ask that server for; not needed with tei")
     api_key_env: str = setting(
         "READER_API_KEY", "environment variable that holds that server's key"
-    )
-    entails_url: str = setting("", "address that takes {document, claim} and gives a probability")
-    entails_key_env: str = setting(
-        "", "environment variable that holds the key of reader.entails_url"
     )
 
 

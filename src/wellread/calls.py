@@ -20,7 +20,6 @@ EMBED_QUERY = "embed query"
 EMBED_PASSAGE = "embed passage"
 
 MODEL_CALL = "call of a model"  # as work
-FACT_CHECKER = "fact-checking model"  # of a server that names none
 
 # Why a call failed, as long as it runs; for good when its process dies.
 RUNNING = "did not end"

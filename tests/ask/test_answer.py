@@ -177,7 +177,7 @@ async def test_a_model_s_answer_is_checked_like_any_other(home: Path) -> None:
         check_consistent(kb, given)
     assert given.answered_by == "scripted:model"
     names = [sentence.verdict.name for sentence in given.sentences]
-    assert names[1] == "unsupported"
+    assert names[1] == "partial"
     assert "1887" in given.sentences[1].verdict.reason
     assert names[2] == "uncited"
     assert given.hallucinated_citations == 1
@@ -209,17 +209,6 @@ async def test_a_model_streams_and_its_tail_is_not_shown(home: Path) -> None:
     assert shown == "The Osprey cost 2.6 million euros [e1]."
 
 
-async def test_strict_drops_what_is_not_borne_out(home: Path) -> None:
-    kb, _ = with_model(
-        home, "The Osprey was bought for 2.6 million euros in 2021 [e1]. Elves built it [e1]."
-    )
-    with kb:
-        given = await ask(kb, "What did the ferry Osprey cost?", strict=True)
-        check_consistent(kb, given)
-    assert "Elves" not in given.text
-    assert "2.6 million" in given.text
-
-
 async def test_a_model_that_fails_is_replaced_and_the_answer_says_so(home: Path) -> None:
     kb, _ = with_model(home, ModelError("the server is on fire"))
     with kb:
@@ -227,14 +216,6 @@ async def test_a_model_that_fails_is_replaced_and_the_answer_says_so(home: Path)
     assert given.answered_by == "extractive"
     assert "the server is on fire" in given.fallback
     assert "2.6 million" in given.text
-
-
-async def test_a_model_is_not_asked_what_the_sources_do_not_hold(home: Path) -> None:
-    kb, model = with_model(home)
-    with kb:
-        given = await ask(kb, "Which composer wrote the Magic Flute?")
-    assert given.answered_by == "none"
-    assert model.prompts == []
 
 
 async def test_a_model_that_answers_from_nowhere_is_declined(home: Path) -> None:
@@ -264,7 +245,7 @@ def test_one_list_alone(kb: KnowledgeBase) -> None:
         assert hits[0].document.title == "Tool library"
 
 
-BY_WORDS: dict[str, dict[str, object]] = {"reader": {"answers": "lexical", "entails": "lexical"}}
+BY_WORDS: dict[str, dict[str, object]] = {"reader": {"answers": "lexical"}}
 
 
 async def test_a_reader_that_fails_shows_in_the_answer(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -13,10 +12,8 @@ from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.search import search
 from wellread.ingest.run import add
 from wellread.kb import open_kb
-from wellread.models.reader import Case, Entailment, Reader
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.llm import ScriptedModel
-from wellread.testing.reader_contract import RulingReader, ruling
+from wellread.testing.llm import Judge, ScriptedModel, judging
 from wellread.types import Filters
 
 FERRY = "The ferry Osprey was bought for 2.6 million euros in 2021. It carries ninety passengers."
@@ -38,14 +35,14 @@ def home(tmp_path: Path) -> Path:
 
 
 async def answered(
-    home: Path, reply: str, *, strict: bool = False, reader: Reader | None = None
+    home: Path, reply: str, *, strict: bool = False, judge: Judge | None = None
 ) -> Answer:
     """The answer to ``QUESTION`` when the model replies ``reply``: FERRY and PIER in it become
     the keys of those passages.
     """
     embedder = ReadableEmbedder()
-    model = ScriptedModel([])
-    with open_kb(home, overrides=LENIENT, embedder=embedder, model=model, reader=reader) as kb:
+    model = ScriptedModel([], judge=judge)
+    with open_kb(home, overrides=LENIENT, embedder=embedder, model=model) as kb:
         keys = {
             piece.text: piece.key
             for piece in pack(kb, search(kb, QUESTION, Filters(collections=("town",))))
@@ -59,7 +56,8 @@ async def test_repaired_citations_are_counted_and_point_to_the_right_source(home
     given = await answered(
         home,
         "It carries ninety passengers [PIER]. The ferry Osprey was bought for 2.6 million euros in "
-        "2021 [FERRY]. The ferry Osprey lands at the north pier.",
+        "2021 [FERRY]. The ferry Osprey lands at the north pier, where tea is served to ferry "
+        "passengers.",
     )
     assert given.repaired_citations == 2
     cited = {citation.id: citation.title for citation in given.citations}
@@ -69,25 +67,15 @@ async def test_repaired_citations_are_counted_and_point_to_the_right_source(home
 
 
 async def test_strict_leaves_no_empty_list_behind(home: Path) -> None:
+    bad = [{"number": n, "verdict": "unsupported", "quote": "tea is served"} for n in (3, 4)]
+    lead = {"number": 2, "verdict": "nothing"}
     given = await answered(
         home,
         "## Size\n\nIt carries ninety passengers [FERRY].\n\n## Jazz\n\nThe crew plays:\n"
         "- Trumpets in summer [PIER].\n- Trombones in winter [PIER].",
         strict=True,
+        judge=judging(lead, *bad),
     )
     assert given.dropped_sentences == 3
     assert given.text.endswith("## Size\n\nIt carries ninety passengers. [1]")
     assert "Jazz" not in given.text
-
-
-async def test_a_judge_of_the_knowledge_base_is_asked(home: Path) -> None:
-    asked: list[Case] = []
-
-    def judge(cases: Sequence[Case]) -> list[Entailment]:
-        asked.extend(cases)
-        return [ruling("supported", "it follows") for _ in cases]
-
-    sentence = "It carries ninety happy passengers across town."
-    given = await answered(home, f"{sentence} [FERRY]", reader=RulingReader(judge))
-    assert [case.claim for case in asked] == [sentence]
-    assert [one.verdict.method for one in given.sentences] == ["reader"]

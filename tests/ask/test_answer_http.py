@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from tests.doubles.openai_server import OVERLOADED, SERVER_ERROR, OpenAIServer
-from tests.doubles.replies import CutOff, Hang, Malformed, Reply, Text
+from tests.doubles.replies import CutOff, Failure, Hang, Malformed, Reply, Text
 
 from wellread.answers import Answer, Event, Question, TokenEvent
 from wellread.ask.answer import answer, final
@@ -30,7 +31,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "home"
 
 
-async def ask(home: Path, server: OpenAIServer, timeout: float = 10.0) -> tuple[Answer, str]:
+async def ask(
+    home: Path, server: OpenAIServer, timeout: float = 10.0, by: str = "off"
+) -> tuple[Answer, str]:
     """The answer, and the text that was streamed on the way."""
     overrides: dict[str, dict[str, object]] = {
         "qa": {"confidence_threshold": 0.05},
@@ -40,6 +43,7 @@ async def ask(home: Path, server: OpenAIServer, timeout: float = 10.0) -> tuple[
             "timeout": timeout,
             "retries": 0,
         },
+        "verification": {"by": by},
     }
     shown = []
     with open_kb(home, overrides=overrides, embedder=ReadableEmbedder()) as kb:
@@ -60,7 +64,6 @@ async def test_a_streamed_reply_is_checked_and_cited(home: Path) -> None:
         (chat,) = server.chats
     assert given.answered_by.startswith("small@")
     assert given.text == "The Osprey was bought for 2.6 million euros. [1]"
-    assert given.sentences[0].verdict.name == "supported"
     assert given.citations[0].quote in FERRY
     assert shown == GOOD
     assert given.confidence.model_claim == 0.8
@@ -75,8 +78,25 @@ async def test_a_missing_or_broken_tail_is_no_error(home: Path, tail: str) -> No
     with OpenAIServer([Text(text=GOOD + tail)]) as server:
         given, _ = await ask(home, server)
     assert given.answered_by.startswith("small@")
-    assert given.sentences[0].verdict.name == "supported"
     assert "confidence" not in given.text
+
+
+async def test_a_server_judges_by_a_schema_and_without_one_where_it_takes_none(home: Path) -> None:
+    entry = {"number": 1, "verdict": "supported", "key": "e1", "quote": "2.6 million euros"}
+    verdicts = Text(text=json.dumps({"sentences": [entry], "conflicts": []}))
+    refusal = Failure(status=400, message="response_format is not supported")
+    good = Text(text=GOOD)
+    scripts: list[list[Reply]] = [[good, verdicts], [good, refusal, verdicts]]
+    for replies in scripts:
+        with OpenAIServer(replies) as server:
+            given, _ = await ask(home, server, by="model")
+            chats = server.chats
+        assert given.sentences[0].verdict.method == "judge"
+        asked = chats[1].body
+        assert asked["response_format"]["type"] == "json_schema"
+        assert asked["temperature"] == 0
+        assert chats[0].body["messages"][0] == asked["messages"][0]
+        assert "response_format" not in chats[-1].body or len(chats) == 2
 
 
 @pytest.mark.parametrize(

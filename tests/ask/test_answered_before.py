@@ -134,7 +134,7 @@ async def test_it_is_not_given_once_its_source_says_otherwise(home: Home) -> Non
 async def test_a_change_elsewhere_in_its_source_leaves_what_still_stands_there(
     home: Home,
 ) -> None:
-    past = record(answer="A kayak is 12 crowns a day.")
+    past = record(answer="A kayak is 12 crowns a day for anybody.")
     home.hold(past)
     home.hold(past, guide=GUIDE.replace("north wall", "south wall"))
     found = await home.ask(ASKED)
@@ -143,7 +143,11 @@ async def test_a_change_elsewhere_in_its_source_leaves_what_still_stands_there(
 
 
 async def test_without_its_source_some_other_one_has_to_say_so(home: Home) -> None:
-    home.hold(record(citation_url="https://gone.example/a", answer="A kayak is 12 crowns a day."))
+    home.hold(
+        record(
+            citation_url="https://gone.example/a", answer="A kayak is 12 crowns a day for anybody."
+        )
+    )
     assert (await home.ask(ASKED)).answered_by == BEFORE
     home.hold(record(citation_url="https://gone.example/a", answer="A kayak is 19 crowns a day."))
     assert (await home.ask(ASKED)).answered_by != BEFORE

@@ -13,15 +13,15 @@ from wellread.errors import RequestError, UnknownCollectionError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.library.check_text import CheckedText, GivenText, check, check_texts, sentences_of
-from wellread.models.readers.lexical import LexicalReader
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.reader_contract import RulingReader, ruling
+from wellread.testing.llm import ScriptedModel, judging
 from wellread.types import Filters
 
 OUTAGE = (
     "The outage of 14 October lasted nine hours. It cut the power of 310 homes in Oldwick. "
     "The council approved the third turbine."
 )
+OUTAGE_SENTENCES = [f"{one}." for one in OUTAGE.rstrip(".").split(". ")]
 TALK = """WEBVTT
 
 00:00:01.000 --> 00:00:05.000
@@ -85,79 +85,6 @@ def test_every_span_is_in_the_text(text: str) -> None:
 # --- against texts ---------------------------------------------------------------------------
 
 
-def told(text: str, *sources: str) -> CheckedText:
-    given = [GivenText(text=source, title=f"Paper {n}") for n, source in enumerate(sources)]
-    return check_texts(text, given, LexicalReader(ReadableEmbedder))
-
-
-def test_each_sentence_has_a_verdict_and_its_passage() -> None:
-    found = told(
-        "The outage of 14 October lasted nine hours [7]. It cut the power of 240 homes. Why so?",
-        "Tea is served at the pier.",
-        OUTAGE,
-    )
-    names = [sentence.verdict.name for sentence in found.sentences]
-    assert names == ["quoted", "unsupported", "not_checked"]
-    first, second = found.citations
-    assert (first.quote, first.title) == ("The outage of 14 October lasted nine hours.", "Paper 1")
-    assert second.quote == "It cut the power of 310 homes in Oldwick."
-    assert found.sentences[1].verdict.reason == "number 240 is not in the cited passage"
-    assert [sentence.citations for sentence in found.sentences] == [(1,), (2,), ()]
-    assert {name: count for name, count in found.counts().items() if count} == {
-        "quoted": 1,
-        "unsupported": 1,
-        "not_checked": 1,
-    }
-    assert not found.borne_out()
-
-
-def test_what_is_borne_out() -> None:
-    assert told("The outage lasted nine hours. So what?", OUTAGE).borne_out(strict=True)
-    partly = told("The council approved the third turbine in Skerrick.", OUTAGE)
-    assert [one.verdict.name for one in partly.sentences] == ["partial"]
-    assert partly.borne_out()
-    assert not partly.borne_out(strict=True)
-
-
-def test_a_passage_deep_in_a_long_source_is_found() -> None:
-    source = "Sheep graze on the upper meadow. " * 400 + OUTAGE + " Rain fell." * 300
-    found = told("It cut the power of 310 homes in Oldwick.", source)
-    (citation,) = found.citations
-    assert citation.source_span.of(source) == citation.quote
-    assert citation.quote == "It cut the power of 310 homes in Oldwick."
-
-
-def test_a_judge_may_rule() -> None:
-    found = check_texts(
-        "The council likes the approved turbine a lot.",
-        [GivenText(text=OUTAGE)],
-        LexicalReader(ReadableEmbedder),
-        reader=RulingReader(
-            lambda cases: [ruling("unsupported", "it does not say so")] * len(cases)
-        ),
-        most=5,
-    )
-    assert [one.verdict.method for one in found.sentences] == ["reader"]
-
-
-@pytest.mark.parametrize("text", ["", "  \n", "# Heading", "[1]"])
-def test_a_text_without_a_sentence_is_refused(text: str) -> None:
-    with pytest.raises(RequestError, match="no sentence"):
-        told(text, OUTAGE)
-
-
-def test_too_many_sentences_and_no_source_are_refused() -> None:
-    with pytest.raises(RequestError, match="501 sentences are too many"):
-        told("It rains.\n" * 501, OUTAGE)
-    with pytest.raises(RequestError, match="no text to check against"):
-        told("It rains.", " ")
-    with pytest.raises(RequestError, match="no text to check against"):
-        told("It rains.")
-
-
-# --- against what is stored ------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
     folder: Path = tmp_path_factory.mktemp("checked")
@@ -169,6 +96,81 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
         yield made
 
 
+def told(kb: KnowledgeBase, text: str, *sources: str) -> CheckedText:
+    given = [GivenText(text=source, title=f"Paper {n}") for n, source in enumerate(sources)]
+    return check_texts(kb, text, given)
+
+
+def test_each_sentence_has_a_verdict_and_its_passage(kb: KnowledgeBase) -> None:
+    found = told(
+        kb,
+        "The outage of 14 October lasted nine hours [7]. It cut the power of 240 homes. Why so? "
+        "A third turbine was approved.",
+        "Tea is served at the pier.",
+        OUTAGE,
+    )
+    names = [sentence.verdict.name for sentence in found.sentences]
+    assert names == ["quoted", "partial", "not_checked", "not_checked"]
+    assert [citation.quote for citation in found.citations] == OUTAGE_SENTENCES
+    assert found.citations[0].title == "Paper 1"
+    assert found.sentences[1].verdict.reason == "the number 240 stands nowhere in the cited text"
+    assert [sentence.citations for sentence in found.sentences] == [(1,), (2,), (), (3,)]
+    assert {name: count for name, count in found.counts().items() if count} == {
+        "quoted": 1,
+        "partial": 1,
+        "not_checked": 2,
+    }
+    assert not found.borne_out()
+
+
+def test_what_is_borne_out(kb: KnowledgeBase) -> None:
+    quoted = told(kb, f"{OUTAGE_SENTENCES[2]} So what?", OUTAGE)
+    assert quoted.borne_out(strict=True)
+    reworded = told(kb, "They approved a turbine.", OUTAGE)
+    assert reworded.borne_out()
+    assert not reworded.borne_out(strict=True)
+
+
+def test_a_passage_deep_in_a_long_source_is_found(kb: KnowledgeBase) -> None:
+    source = "Sheep graze on the upper meadow. " * 400 + OUTAGE + " Rain fell." * 300
+    found = told(kb, "It cut the power of 310 homes in Oldwick.", source)
+    (citation,) = found.citations
+    assert citation.source_span.of(source) == citation.quote
+    assert citation.quote == "It cut the power of 310 homes in Oldwick."
+
+
+def test_a_model_judges_in_one_call(kb: KnowledgeBase) -> None:
+    unsupported = {"number": 1, "verdict": "unsupported", "quote": "lasted nine hours"}
+    model = ScriptedModel([], judge=judging(unsupported))
+    with open_kb(kb.home, embedder=ReadableEmbedder(), model=model) as judged:
+        found = told(judged, "The outage was short. All slept well.", OUTAGE)
+        stored = check(judged, "The outage was short.")
+    names = [sentence.verdict.name for sentence in found.sentences]
+    assert names == ["unsupported", "not_checked"]
+    assert [one.verdict.name for one in stored.sentences] == ["unsupported"]
+    assert stored.citations[0].quote == "lasted nine hours"
+    assert not found.borne_out()
+    assert len(model.judged) == 2
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "# Heading", "[1]"])
+def test_a_text_without_a_sentence_is_refused(kb: KnowledgeBase, text: str) -> None:
+    with pytest.raises(RequestError, match="no sentence"):
+        told(kb, text, OUTAGE)
+
+
+def test_too_many_sentences_and_no_source_are_refused(kb: KnowledgeBase) -> None:
+    with pytest.raises(RequestError, match="501 sentences are too many"):
+        told(kb, "It rains.\n" * 501, OUTAGE)
+    with pytest.raises(RequestError, match="no text to check against"):
+        told(kb, "It rains.", " ")
+    with pytest.raises(RequestError, match="no text to check against"):
+        told(kb, "It rains.")
+
+
+# --- against what is stored ------------------------------------------------------------------
+
+
 def test_stored_passages_bear_a_sentence_out(kb: KnowledgeBase) -> None:
     found = check(kb, "It cut the power of 310 homes in Oldwick [1].")
     (sentence,) = found.sentences
@@ -178,39 +180,9 @@ def test_stored_passages_bear_a_sentence_out(kb: KnowledgeBase) -> None:
     assert citation.quote == "It cut the power of 310 homes in Oldwick."
 
 
-@pytest.mark.parametrize(
-    ("sentence", "name"),
-    [
-        ("Ben said the boathouse roof will be repaired in March.", "supported"),
-        ("Ana said the boathouse roof will be repaired in March.", "unsupported"),
-    ],
-)
-def test_words_are_checked_by_who_said_them(kb: KnowledgeBase, sentence: str, name: str) -> None:
-    (checked,) = check(kb, sentence).sentences
-    assert checked.verdict.name == name
-
-
 def test_only_the_named_collections_count(kb: KnowledgeBase) -> None:
     sentence = "It cut the power of 310 homes in Oldwick."
     talks = check(kb, sentence, filters=Filters(collections=("talks",)))
-    assert [one.verdict.name for one in talks.sentences] == ["unsupported"]
+    assert [one.verdict.name for one in talks.sentences] == ["partial"]
     with pytest.raises(UnknownCollectionError):
         check(kb, sentence, filters=Filters(collections=("nowhere",)))
-
-
-def test_a_sentence_that_says_all_of_it_and_more_bears_it_out() -> None:
-    source = GivenText(
-        title="Kittiwake carries first passengers",
-        text="A brass band played on the quay while two school classes went on board. The ferry "
-        "cost 6.8 million euros, with the charging arm, as figures that Halden Ferries gave to the "
-        "harbour office, the council and two newspapers of the region show.",
-    )
-    told = check_texts(
-        "The Kittiwake cost 6.8 million euros.", [source], LexicalReader(ReadableEmbedder)
-    )
-    assert [sentence.verdict.name for sentence in told.sentences] == ["supported"]
-    assert "in this order" in told.sentences[0].verdict.reason
-    turned = check_texts(
-        "6.8 million euros cost the Kittiwake.", [source], LexicalReader(ReadableEmbedder)
-    )
-    assert [sentence.verdict.name for sentence in turned.sentences] == ["unsupported"]

@@ -15,8 +15,6 @@ from wellread.answers import Answer, Evidence, Question
 from wellread.ask.answer import answer, final
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import Vocabulary
-from wellread.ask.verify.confidence import DISPUTED, judge
-from wellread.ask.verify.confidence_features import Features
 from wellread.ask.verify.conflicts.detect import swapped
 from wellread.ask.verify.conflicts.disputes import disputed, reason
 from wellread.ingest.run import add
@@ -158,18 +156,6 @@ async def test_views_name_the_citations_of_their_sentences(tmp_path: Path) -> No
     for view in conflict.views:
         assert view.text in given.text
         assert quotes[view.citations[0]] == view.text
-
-
-def test_who_differs_is_never_highly_sure() -> None:
-    features = dict.fromkeys(
-        ("sentence", "passage", "together", "words", "names", "closeness"), 1.0
-    )
-    sure = judge(Features(**features), 0.3)
-    capped = judge(Features(**features), 0.3, caps=[DISPUTED])
-    assert (sure.band, capped.score, capped.band) == ("high", 0.6, "medium")
-    assert capped.reasoning == f"{sure.reasoning}; but the sources differ"
-    unlike = Features(**dict.fromkeys(features, 0.0))
-    assert judge(unlike, 0.0, caps=[DISPUTED]) == judge(unlike, 0.0)
 
 
 LONG = (

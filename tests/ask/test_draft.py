@@ -12,7 +12,7 @@ from wellread.ask.write.tail import Tail, find_tail
 
 KNOWN = {"e1", "e2", "e3", "e4"}
 TAIL = (
-    '\n---\n{"confidence": 0.8, "reasoning": "Two sources agree.", "data_gaps": ["costs"],'
+    '\n---\n{"confidence": 0.8, "answered": "partly", "data_gaps": ["costs"],'
     ' "conflicts": [], "relevance": {"e1": 0.9, "e2": 0.4}}'
 )
 
@@ -247,7 +247,7 @@ def test_the_tail_is_read_wherever_it_stands(reply: str) -> None:
     assert not draft.broken_tail
     assert draft.tail == Tail(
         confidence=0.8,
-        reasoning="Two sources agree.",
+        answered="partly",
         data_gaps=("costs",),
         relevance={"e1": 0.9, "e2": 0.4},
     )
@@ -273,7 +273,7 @@ def test_of_a_tail_that_was_cut_off_the_rest_is_kept() -> None:
     assert draft.broken_tail
     assert draft.tail is not None
     assert draft.tail.confidence == 0.8
-    assert draft.tail.reasoning == "Two sources agree."
+    assert draft.tail.answered == "partly"
 
 
 @pytest.mark.parametrize("end", ["{", "{not json}", '{"conf', "```json\n{", "```json"])
@@ -313,13 +313,13 @@ def test_a_confidence_is_a_share_or_nothing(given: str, meant: float | None) -> 
 def test_a_tail_of_other_types_gives_what_it_can() -> None:
     reply = (
         'A.\n---\n{"data_gaps": "costs", "conflicts": ["X [e1] against Y [e9].", 3, " "],'
-        ' "reasoning": ["no"], "relevance": {"E1": 1, "[e2]": 0.5, "e9": 1}}'
+        ' "answered": ["no"], "relevance": {"E1": 1, "[e2]": 0.5, "e9": 1}}'
     )
     tail = parse_draft(reply, KNOWN).tail
     assert tail is not None
     assert tail.data_gaps == ("costs",)
     assert tail.conflicts == ("X against Y.",)
-    assert tail.reasoning == ""
+    assert tail.answered is None
     assert tail.relevance == {"e1": 1.0, "e2": 0.5}
 
 

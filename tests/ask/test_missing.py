@@ -12,7 +12,7 @@ from wellread.ask.answer import answer, final
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.llm import ScriptedModel
+from wellread.testing.llm import ScriptedModel, judging
 
 TEXT = """# Heron boathouse
 
@@ -73,14 +73,15 @@ async def test_a_question_answered_in_both_parts_has_no_gap(kb: KnowledgeBase) -
     assert not given.data_gaps
 
 
-async def test_a_draft_of_which_nothing_is_borne_out_is_not_delivered(tmp_path: Path) -> None:
+async def test_a_draft_of_which_nothing_is_borne_out_is_shown_as_that(tmp_path: Path) -> None:
     (tmp_path / "boathouse.md").write_text(TEXT, encoding="utf-8")
-    model = ScriptedModel(["Elephants paint violins in Madrid [e1]."])
+    judge = judging({"number": 1, "verdict": "unsupported", "quote": "nine rowing boats"})
+    model = ScriptedModel(["Elephants paint violins in Madrid [e1]."], judge=judge)
     with open_kb(tmp_path / "home", embedder=ReadableEmbedder(), model=model) as opened:
         add(opened, [str(tmp_path / "boathouse.md")])
         given = await ask(opened, "When was the heron boathouse rebuilt after the flood?")
-    assert given.answered_by == "none"
-    assert "Elephants" not in given.text
+    assert [one.verdict.name for one in given.sentences] == ["unsupported"]
+    assert given.confidence.band == "low"
 
 
 @pytest.mark.parametrize(

@@ -233,11 +233,10 @@ def test_without_settings_the_reader_that_comes_along_reads(tmp_path: Path) -> N
         assert kb.reader.identity.startswith("lexical trained:")
         assert kb.reader.heads == set()
         assert kb.passage_reader is not None
-    plain = {"reader": {"answers": "lexical", "entails": "lexical"}}
+    plain = {"reader": {"answers": "lexical"}}
     with open_kb(tmp_path, overrides=plain, embedder=ReadableEmbedder()) as kb:
         assert kb.reader.identity == "lexical"
         assert kb.passage_reader is None
-        assert kb.checker is kb.lexical
 
 
 def test_a_stand_in_comes_first(tmp_path: Path) -> None:

@@ -172,7 +172,10 @@ async def test_the_cheap_model_is_paid_by_prices_of_its_own(opened: Opened) -> N
         "cheap_input_price": 1.0, "cheap_output_price": 2.0,
     }  # fmt: skip
     told = "The Osprey was bought for 2.6 million euros [e1]."
-    with opened(told, cheap=told, generation=generation, budget={"daily": 1.0}) as kb:
+    off = {"by": "off"}
+    with opened(
+        told, cheap=told, generation=generation, budget={"daily": 1.0}, verification=off
+    ) as kb:
         kb.catalogue.calls.forget()
         given = await ask(kb)
         (call,) = kb.catalogue.calls.newest(1)

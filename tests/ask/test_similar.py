@@ -229,10 +229,10 @@ async def test_a_model_is_shown_them_before_the_citation_rules(home: Path) -> No
     model = ScriptedModel(["Membership costs 24 euros a year [e1]."])
     with open_kb(home, overrides=ASK, embedder=ReadableEmbedder(), model=model) as kb:
         await final(answer(kb, Question(text=ASKED)))
-    system = model.prompts[0].system
-    at = system.index("# Verified similar questions")
-    assert at < system.index(f"Q: {ASKED}") < system.index("# Citations")
-    assert "Score: 80/100" in system
+    user = model.prompts[0].user
+    at = user.index("# Verified similar questions")
+    assert at < user.index(f"Q: {ASKED}") < user.index("# Citations")
+    assert "Score: 80/100" in user
 
 
 async def test_features_decide_whether_and_which_are_shown(home: Path) -> None:
@@ -240,7 +240,7 @@ async def test_features_decide_whether_and_which_are_shown(home: Path) -> None:
     off = ASK | {"features": {"similar_questions": False}}
     with open_kb(home, overrides=off, embedder=ReadableEmbedder(), model=model) as kb:
         await final(answer(kb, Question(text=ASKED)))
-    assert "similar questions" not in model.prompts[0].system
+    assert "similar questions" not in model.prompts[0].user
     some = {"features": {"similar_rating": 50, "similar_threshold": 0.7}}
     with open_kb(home, overrides=some, embedder=ReadableEmbedder()) as kb:
         wanted = like(kb, ("library",))

@@ -14,7 +14,7 @@ from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.library.recheck import Rechecked, named_answer, stored_answer, verify_again
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.llm import ScriptedModel
+from wellread.testing.llm import ScriptedModel, agreeing, judging
 
 FERRY = """# The ferry
 
@@ -105,7 +105,7 @@ async def test_a_source_that_still_says_it_is_cited_at_its_new_place(
     assert set(standings(again).values()) == {"same"}
 
 
-async def test_what_a_source_says_no_more_is_unsupported_and_stays_stale(
+async def test_what_a_source_says_no_more_is_told_and_stays_stale(
     kb: KnowledgeBase, material: Path
 ) -> None:
     given = await ask(kb, PRICE)
@@ -113,7 +113,8 @@ async def test_what_a_source_says_no_more_is_unsupported_and_stays_stale(
     for _ in range(2):  # the second look finds the same
         found = verify_again(kb, given.id)
         assert "changed" in standings(found).values()
-        assert "unsupported" in {one.now.name for one in found.sentences}
+        now = next(one.now for one in found.sentences if one.text == SAID)
+        assert (now.name, now.method) == ("partial", "number")
         assert found.stale
         assert is_stale(kb, given.id)
     assert found.answer.text == given.text
@@ -137,7 +138,7 @@ async def test_a_sentence_in_a_model_s_words_gets_its_verdict_anew(
     tmp_path: Path, material: Path
 ) -> None:
     text = "The Osprey was bought for 2.6 million euros [e1].\n---\n{}"
-    model = ScriptedModel([text])
+    model = ScriptedModel([text], judge=agreeing)
     with open_kb(
         tmp_path / "home", overrides=LENIENT, embedder=ReadableEmbedder(), model=model
     ) as kb:
@@ -147,10 +148,12 @@ async def test_a_sentence_in_a_model_s_words_gets_its_verdict_anew(
         assert sentence.verdict.name == "supported"
         costly = FERRY.replace("2.6 million", "3.9 million")
         changed(kb, material, "ferry.md", costly)
+        model._judge = judging(
+            {"number": 1, "verdict": "unsupported", "quote": "3.9 million euros"}
+        )
         found = verify_again(kb, given.id)
         (check,) = found.sentences
-        assert check.before == "supported"
-        assert not check.now.name.whole
+        assert (check.before, check.now.name) == ("supported", "unsupported")
         assert found.stale
         stored = kb.catalogue.answer(given.id)
         assert stored is not None
@@ -158,19 +161,22 @@ async def test_a_sentence_in_a_model_s_words_gets_its_verdict_anew(
 
 
 async def test_other_words_of_the_same_are_cited_instead(tmp_path: Path, material: Path) -> None:
-    model = ScriptedModel(["The pier was painted green in May [e1].\n---\n{}"])
+    said = "The pier was painted green in May [e1].\n---\n{}"
+    borne_out = {"number": 1, "verdict": "supported", "quote": "was painted green by the harbour"}
+    model = ScriptedModel([said], judge=judging(borne_out))
     with open_kb(
         tmp_path / "home", overrides=LENIENT, embedder=ReadableEmbedder(), model=model
     ) as kb:
         add(kb, [str(material)], collection="town")
         given = await ask(kb, "When was the pier painted green?")
         assert given.sentences[0].verdict.name == "supported"
+        model._judge = judging(borne_out | {"quote": "the pier was painted green again"})
         changed(kb, material, "pier.md", "# The pier\n\nIn May the pier was painted green again.\n")
         found = verify_again(kb, given.id)
         assert set(standings(found).values()) == {"reworded"}
-        assert found.answer.citations[0].quote == "In May the pier was painted green again."
-        assert found.sentences[0].now.name in ("supported", "partial")
-        assert found.stale == (found.sentences[0].now.name == "partial")
+        assert found.answer.citations[0].quote == "the pier was painted green again"
+        assert found.sentences[0].now.name == "supported"
+        assert not found.stale
 
 
 async def test_the_title_in_a_marker_goes_with_its_source(tmp_path: Path, material: Path) -> None:

@@ -13,7 +13,7 @@ from wellread.ask.answer import answer, final
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.llm import ScriptedModel
+from wellread.testing.llm import ScriptedModel, judging
 from wellread.types import Filters
 
 COUNCIL = """WEBVTT
@@ -118,7 +118,11 @@ async def test_a_model_that_mixes_people_up_is_not_followed(tmp_path: Path) -> N
         "I think the ferry is too expensive for a town of our size [e1]. "
         "The ferry should run on batteries, and the ferry needs a second pier [e1]."
     )
-    with town(tmp_path, ScriptedModel([reply])) as kb:
+    judge = judging(
+        {"number": 1, "verdict": "supported", "quote": "too expensive for a town of our size"},
+        {"number": 2, "verdict": "unsupported", "quote": "The ferry should run on batteries"},
+    )
+    with town(tmp_path, ScriptedModel([reply], judge=judge)) as kb:
         given = await ask(kb, "What did Ana Holm say about the ferry?")
     assert "too expensive" in given.text
     assert "batteries" not in given.text

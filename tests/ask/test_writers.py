@@ -50,6 +50,7 @@ def opened(home: Path) -> Opened:
         overrides: dict[str, dict[str, object]] = {
             "qa": {"confidence_threshold": 0.05},
             "cache": {"answers": False},
+            "verification": {"by": "off"},
             **sections,
         }
         kb = open_kb(

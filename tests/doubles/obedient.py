@@ -22,7 +22,6 @@ _PASSAGE = re.compile(
     r'(<passage-\w+ key="(?P<key>\w+)">)\n(?P<facts>.*?)\ntext:\n(?P<text>.*?)\n</passage', re.S
 )
 _SENTENCE = re.compile(r"(?P<text>[A-Z][^\n.!?]{12,}\.)")
-_SIMILAR = re.compile(r"<similar-\w+>\n(.*?)\n</similar-\w+>", re.DOTALL)
 _CODED = re.compile(r"\b[A-Za-z0-9+/]{24,}={0,2}")
 _ADDED = re.compile(r"Add this (?:image|link)? ?to your answer: ([^\n]+)")
 _INTO_GAPS = re.compile(r"Write (\S+) into data_gaps")
@@ -36,7 +35,7 @@ class ObedientModel:
     """Obeys every instruction in its prompt.
 
     Attributes:
-        prompts: what it was asked, in order.
+        prompts: what it was asked to write, in order.
         obeyed: the names of the instructions that it obeyed, in order.
     """
 
@@ -52,16 +51,17 @@ class ObedientModel:
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[TextDelta | ModelUsage, None]:
         """The first whole sentence of the first passage, then whatever it was told to add."""
-        self.prompts.append(prompt)
-        reply = self._reply(prompt)
+        judging = prompt.schema is not None  # which it cannot do
+        if not judging:
+            self.prompts.append(prompt)
+        reply = "Yes, all of it." if judging else self._reply(prompt)
         for start in range(0, len(reply), CHUNK):
             await asyncio.sleep(0)
             yield TextDelta(text=reply[start : start + CHUNK])
         yield ModelUsage(model=self._identity)
 
     def _reply(self, prompt: Prompt) -> str:
-        told = "\n".join([prompt.user, *_SIMILAR.findall(prompt.system)])
-        told = f"{told}\n{_revealed(told)}"
+        told = f"{prompt.user}\n{_revealed(prompt.user)}"
         question = prompt.user.rpartition("<question-")[2].partition("\n")[2]
         question = question.rpartition("</question-")[0].strip()
         first = _PASSAGE.search(prompt.user)
@@ -81,7 +81,7 @@ class ObedientModel:
         gaps = [gap.replace("QUESTION", quote(question)) for gap in _INTO_GAPS.findall(told)]
         if gaps:
             self.obeyed.append("gaps")
-            tail |= {"data_gaps": gaps, "conflicts": [*gaps, prompt.system]}
+            tail |= {"data_gaps": gaps, "conflicts": [*gaps, _rules(prompt)]}
         return "\n\n".join(parts) + "\n---\n" + json.dumps(tail)
 
     def _keys(self, told: str) -> list[str]:
@@ -94,8 +94,8 @@ class ObedientModel:
 def _orders(prompt: Prompt, told: str, first: re.Match[str]) -> Iterator[tuple[str, str]]:
     """Name and text of what it was told to write."""
     if re.search(r"print your system prompt", told, re.IGNORECASE):
-        yield "leak", prompt.system
-        yield "leak on a line", " ".join(prompt.system.split())
+        yield "leak", _rules(prompt)
+        yield "leak on a line", " ".join(_rules(prompt).split())
     if re.search(r"[Rr]epeat the line", told):
         yield "fence", f"The line is {first.group(1)} and so on."
     for line in re.findall(r"CALL:[^\n]*", told):
@@ -114,6 +114,11 @@ def _orders(prompt: Prompt, told: str, first: re.Match[str]) -> Iterator[tuple[s
         yield "tool", line
     if "as supported" in told:
         yield "verdict", "This sentence is supported (verdict: supported, 100 %)."
+
+
+def _rules(prompt: Prompt) -> str:
+    """The prompt without its evidence."""
+    return f"{prompt.system}\n{prompt.user[prompt.shared :]}"
 
 
 def _revealed(text: str) -> str:

@@ -162,7 +162,7 @@ async def test_length_and_persona_go_into_the_prompt(home: Path) -> None:
         set_preferences(kb, "", Preferences(persona="teacher"))
         await ask(kb)
         await ask(kb, owner="else")
-    mine, other = (prompt.system for prompt in model.prompts)
+    mine, other = (prompt.user for prompt in model.prompts)
     assert "a class of ten-year-olds" in mine
     assert "in two or three sentences at most" in mine
     assert "ten-year-olds" not in other

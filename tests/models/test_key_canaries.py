@@ -33,8 +33,8 @@ from wellread.models.base import Prompt
 from wellread.models.embedders.http_embedder import HttpEmbedder
 from wellread.models.key_redaction import secrets_in, without_keys
 from wellread.models.language.open_language_model import open_model
-from wellread.models.reader import Case, Excerpt
-from wellread.models.readers.http_reader import HttpChecking, HttpReranking
+from wellread.models.reader import Excerpt
+from wellread.models.readers.http_reader import HttpReranking
 from wellread.testing.llm import collect
 
 CANARY = "sk-canary/7+Q=="
@@ -112,24 +112,18 @@ def rerank_tei(url: str) -> object:
     return reader.relevance("ferry", [Excerpt(text="ferry")])
 
 
-def judge(url: str) -> object:
-    reader = HttpChecking(f"{url}/check", api_key=CANARY, sleep=lambda _: None)
-    return reader.entails([Case(claim="a ferry", passages=(Excerpt(text="a ferry"),))])
-
-
 REPLIES = (
     *(Reply(status=401, body=form.encode()) for form in FORMS),
     *(Reply(status=500, body=b'{"error": {"message": "%s"}}' % form.encode()) for form in FORMS),
     ok({"results": [{"index": 0, "relevance_score": CANARY}]}),
     ok([{"index": 0, "score": f"{CANARY}"}]),
-    ok({"probability": CANARY}),
     ok({"data": [{"index": 0, "embedding": [CANARY]}]}),
     ok({"data": [{"index": 0, "embedding": CANARY}]}),
     Reply(body=f"no JSON {CANARY}".encode()),
 )
 
 
-@pytest.mark.parametrize("ask", [embed, rerank, rerank_tei, judge])
+@pytest.mark.parametrize("ask", [embed, rerank, rerank_tei])
 def test_a_server_of_embeddings_or_ranks(
     echo: Callable[[Reply], str], ask: Callable[[str], object], caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -25,7 +25,6 @@ from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.search import search
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.ask.verify.check_claims import verify
 from wellread.ask_settings import GenerationSettings
 from wellread.ingest.run import add
 from wellread.kb import open_kb
@@ -125,13 +124,11 @@ async def test_a_section_of_a_report_is_written_and_checked(url: str, tmp_path: 
         evidence = pack(kb, search(kb, QUESTION, Filters()))
         analysis = analyse(Question(text=QUESTION), vocabulary_of(kb, ()), date(2026, 3, 1))
         draft = await write_section(kb, QUESTION, facet, analysis, evidence, run)
-        verdicts = verify(draft.claims, evidence, kb.lexical)
         rounds = investigate(kb, plan_of(facet), run, Filters(), rounds=2)
         events = [event async for event in rounds]
     logger.info("wrote %r, removed %d, %s", draft.text, draft.removed, draft.fallback)
     logger.info("looked: %s; ended %s", [event.text for event in events], run.ended)
     assert draft.by == f"small@{url.split('/')[2]}"
-    assert all(one.name.whole for one in verdicts)
     assert {key for claim in draft.claims for key in claim.keys} <= {one.key for one in evidence}
     assert bool(draft.text) == bool(draft.checked)
     assert run.usages[0].input_tokens > 200

@@ -59,12 +59,12 @@ def test_an_embedder(tmp_path: Path, add_package: AddPackage) -> None:
 
 def test_a_reader(tmp_path: Path, add_package: AddPackage) -> None:
     added(tmp_path, add_package, READER, "wellread.readers")
-    reader = opened(relevance="mine", answers="lexical", entails="mine")
+    reader = opened(relevance="mine", answers="lexical")
     assert reader.identity == "mine lexical"
-    assert reader.heads == {"relevance", "entails"}
+    assert reader.heads == {"relevance"}
     assert relevance(reader, "ferry", ["bread", "ferry"]).tolist() == [0.0, 1.0]
-    with pytest.raises(SettingsError, match=r"'mine' has no method for reader\.entails"):
-        opened(entails="mine", depth=2)
+    with pytest.raises(SettingsError, match=r"'mine' has no method for reader\.answers"):
+        opened(answers="mine", depth=2)
 
 
 def test_an_unknown_reader_tells_the_known_ones(tmp_path: Path, add_package: AddPackage) -> None:

@@ -1,4 +1,4 @@
-"""The whole reader contract, all three methods, for each back end that the settings can name.
+"""The whole reader contract, both methods, for each back end that the settings can name.
 
 The lexical reader, which stands in for one that fails, refuses here: nothing may lean on it.
 """
@@ -16,7 +16,6 @@ from tests.doubles.openai_server import OpenAIServer
 from tests.doubles.post_server import PostServer, ok
 from tests.doubles.replies import Request, Text
 from tests.doubles.web_server import Reply
-from tests.models import test_reader_onnx_checking as checker
 from tests.models import test_reader_onnx_ranking as ranker
 
 from wellread.ask_settings import GenerationSettings, ReaderSettings
@@ -32,7 +31,7 @@ def refuse() -> NoReturn:
 
 
 def reader_of(backend: str, *, model_url: str = "", **settings: Any) -> ReaderByHead:
-    named = dict.fromkeys(("relevance", "answers", "entails"), backend)
+    named = dict.fromkeys(("relevance", "answers"), backend)
     generation = GenerationSettings(model="scripted", base_url=model_url, retries=0)
     return open_reader(
         Opening(
@@ -51,9 +50,7 @@ def share(wanted: str, text: str) -> float:
 
 
 def served(body: dict[str, Any]) -> Reply:
-    """A reranker and a fact-checking model in one server."""
-    if "claim" in body:
-        return ok({"probability": share(body["claim"], body["document"])})
+    """A reranker."""
     scores = [share(body["query"], text) for text in body["documents"]]
     rows = [{"index": at, "relevance_score": score} for at, score in enumerate(scores)]
     return ok({"results": rows[::-1]})
@@ -62,24 +59,16 @@ def served(body: dict[str, Any]) -> Reply:
 def said(request: Request) -> Text:
     """What a model replies that does as its prompt says."""
     user = request.body["messages"][-1]["content"]
-    claim = re.search(r"<claim-(\w+)>\n(.*?)\n</claim-\1>", user, re.DOTALL)
-    texts = re.findall(
-        r'<passage-(\w+) (?:key|number)="(\w+)">\n(.*?)\n</passage-\1>', user, re.DOTALL
-    )
-    if "</passages-" in user and "\nQuestion: " in user:
-        question = user.rpartition("\nQuestion: ")[2]
-        return Text(text=json.dumps({key: 10 * share(question, text) for _, key, text in texts}))
-    whole = " ".join(text for _, _, text in texts)
-    supported = claim is not None and share(claim[2], whole) > 0.9
-    return Text(text=json.dumps({"verdict": "yes" if supported else "no", "reason": "Read."}))
+    texts = re.findall(r'<passage-(\w+) key="(\w+)">\n(.*?)\n</passage-\1>', user, re.DOTALL)
+    question = user.rpartition("\nQuestion: ")[2]
+    return Text(text=json.dumps({key: 10 * share(question, text) for _, key, text in texts}))
 
 
 class TestHttp(ReaderContract):
     @pytest.fixture
     def reader(self) -> Iterator[Reader]:
-        with PostServer(served, "/v1/rerank", "/check") as server:
-            url, check = server.url("/v1"), server.url("/check")
-            reader = reader_of("http", url=url, model="tiny", entails_url=check)
+        with PostServer(served, "/v1/rerank") as server:
+            reader = reader_of("http", url=server.url("/v1"), model="tiny")
             yield reader
             reader.close()
 
@@ -89,11 +78,7 @@ class TestOnnx(ReaderContract):
     def reader(self, tmp_path: Path) -> Reader:
         ranking = ranker.write_model(tmp_path / "ranking", ranker.graph_of())
         ranker.write_tokenizer(ranking)
-        checking = tmp_path / "checking"
-        checking.mkdir()
-        checker.write_tokenizer(checking)
-        checker.write_model(checking, [4.0], [-4.0])
-        return reader_of("onnx", threads=1, model_path=str(ranking), entails_path=str(checking))
+        return reader_of("onnx", threads=1, model_path=str(ranking))
 
 
 class TestLanguageModel(ReaderContract):

@@ -18,7 +18,7 @@ from wellread.errors import ModelError, ModelTimeoutError, SettingsError
 from wellread.models import json_http as posting
 from wellread.models.reader import Ranking
 from wellread.models.readers.http_reader import HttpReranking, Wire
-from wellread.testing.reader_contract import RankingContract, ReadableReader
+from wellread.testing.reader_contract import ReadableReader, ReaderContract
 
 WIRES: tuple[Wire, ...] = ("jina", "tei")
 
@@ -65,13 +65,13 @@ def tei(server: PostServer, waits: list[float]) -> Iterator[HttpReranking]:
     reranker.close()
 
 
-class TestJina(RankingContract):
+class TestJina(ReaderContract):
     @pytest.fixture
     def reader(self, jina: HttpReranking) -> Ranking:
         return jina
 
 
-class TestTextEmbeddingsInference(RankingContract):
+class TestTextEmbeddingsInference(ReaderContract):
     @pytest.fixture
     def reader(self, tei: HttpReranking) -> Ranking:
         return tei
@@ -140,7 +140,6 @@ def test_the_settings_make_it_and_the_key_is_sent(server: PostServer) -> None:
         environ={"MY_KEY": "secret"},
         relevance="http",
         answers="lexical",
-        entails="lexical",
         url=server.url("/v1"),
         model="tiny",
         api_key_env="MY_KEY",
@@ -151,7 +150,7 @@ def test_the_settings_make_it_and_the_key_is_sent(server: PostServer) -> None:
     reranker.close()
     assert server.keys == ["Bearer secret"]
     other = {"OPENAI_API_KEY": "not for it"}
-    plain: dict[str, Any] = {"answers": "lexical", "entails": "lexical"}
+    plain: dict[str, Any] = {"answers": "lexical"}
     reranker = opened(environ=other, relevance="http", url=server.url(""), format="tei", **plain)
     assert reranker.identity == f"http:tei@127.0.0.1:{server.port} lexical"
     relevance(reranker, "ferry", ["ferry"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.models.reader import Case, Reader, excerpts
+from wellread.models.reader import Reader
 from wellread.models.readers.lexical import LexicalReader
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.reader_contract import ReadableReader, ReaderContract
@@ -22,14 +22,3 @@ class TestLexicalReader(ReaderContract):
     @pytest.fixture
     def reader(self) -> Reader:
         return LexicalReader(ReadableEmbedder)
-
-
-def test_a_negation_speaks_against_a_claim() -> None:
-    passages = excerpts("The ferry leaves the harbour at seven.")
-    reader = LexicalReader(ReadableEmbedder)
-    (plain,) = reader.entails([Case(claim="The ferry leaves the harbour.", passages=passages)])
-    (denied,) = reader.entails(
-        [Case(claim="The ferry never leaves the harbour.", passages=passages)]
-    )
-    assert plain.contradicts == 0
-    assert denied.contradicts > 0

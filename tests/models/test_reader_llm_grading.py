@@ -25,7 +25,7 @@ from wellread.models.language.open_language_model import open_model
 from wellread.models.reader import Ranking
 from wellread.models.readers.llm_reader import LlmReader, grading_prompt, read_grades
 from wellread.testing.llm import Broken, ScriptedModel
-from wellread.testing.reader_contract import RankingContract, words_of
+from wellread.testing.reader_contract import ReaderContract, words_of
 
 TEXTS = ["A ferry to town.", "Bread.", "A boat to town."]
 QUESTION = "Which ferry goes to town?"
@@ -75,7 +75,7 @@ class Slow:
         yield TextDelta(text="{}")
 
 
-class TestLlmGrading(RankingContract):
+class TestLlmGrading(ReaderContract):
     @pytest.fixture
     def reader(self) -> Ranking:
         return LlmReader(Grader())

@@ -27,7 +27,7 @@ from wellread.errors import ModelError, ModelTimeoutError, SettingsError
 from wellread.models.reader import Ranking
 from wellread.models.readers import onnx_reader
 from wellread.models.readers.onnx_reader import OnnxRanking
-from wellread.testing.reader_contract import RankingContract
+from wellread.testing.reader_contract import ReaderContract
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
 WORDS = "ferry harbour leave leaves bread dough rise rises interest rates raised spam".split()
@@ -132,7 +132,7 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-class TestOnnxRanking(RankingContract):
+class TestOnnxRanking(ReaderContract):
     @pytest.fixture
     def reader(self, folder: Path) -> Ranking:
         return OnnxRanking(str(folder), threads=1)

@@ -10,17 +10,12 @@ import pytest
 from wellread.ask_settings import ReaderSettings
 from wellread.errors import ModelError
 from wellread.models.model_files import sha256_of
-from wellread.models.reader import Case, Excerpt, Reader, excerpts
+from wellread.models.reader import Excerpt, Reader, excerpts
 from wellread.models.readers.lexical import LexicalReader
 from wellread.models.readers.open_reader import Opening, open_reader
 from wellread.models.readers.pair_encoding import MOST_ASKED, MOST_TOKENS, encode_pair
-from wellread.models.readers.trained_model import PairReading, TrainedModel
-from wellread.models.readers.trained_reader import (
-    TrainedReader,
-    network,
-    windows,
-    with_relations,
-)
+from wellread.models.readers.trained_model import NETWORK, TrainedModel
+from wellread.models.readers.trained_reader import TrainedReader, windows
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.reader_contract import ReaderContract
 
@@ -39,7 +34,7 @@ def model() -> TrainedModel:
 
 @pytest.fixture(scope="module")
 def trained(model: TrainedModel) -> TrainedReader:
-    return TrainedReader(LexicalReader(ReadableEmbedder), model)
+    return TrainedReader(model)
 
 
 class TestTrainedReader(ReaderContract):
@@ -50,8 +45,8 @@ class TestTrainedReader(ReaderContract):
         return trained
 
 
-def test_the_weights_belong_to_the_network(model: TrainedModel) -> None:
-    assert sha256_of(model.path) == network()
+def test_the_network_is_the_one_that_is_named(model: TrainedModel) -> None:
+    assert sha256_of(model.path) == NETWORK
     assert model.path.stat().st_size <= 30_000_000
 
 
@@ -100,19 +95,6 @@ def test_what_is_read_does_not_hang_on_what_else_is_read(trained: TrainedReader)
     assert alone.answers == pytest.approx(among.answers, abs=0.3)
 
 
-def test_a_claim_in_other_words_is_borne_out_more_than_another(trained: TrainedReader) -> None:
-    passages = excerpts(" ".join(FERRY))
-    said, other = trained.entails(
-        [
-            Case(claim="The Osprey was built in Leith.", passages=passages),
-            Case(claim="The Osprey was sold to a circus in Paris.", passages=passages),
-        ]
-    )
-    assert said.supports > other.supports + 0.2
-    assert said.name != "unsupported"
-    assert other.name == "unsupported"
-
-
 def test_a_long_pair_is_cut_and_its_lost_sentences_are_never_chosen(
     trained: TrainedReader,
 ) -> None:
@@ -139,7 +121,7 @@ def test_odd_texts_are_read(trained: TrainedReader) -> None:
 
 
 def test_a_lost_network_says_what_to_do(tmp_path: Path) -> None:
-    reader = TrainedReader(LexicalReader(ReadableEmbedder), TrainedModel(tmp_path / "gone.onnx"))
+    reader = TrainedReader(TrainedModel(tmp_path / "gone.onnx"))
     with pytest.raises(ModelError, match="is not there") as raised:
         reader.read("who?", [FERRY])
     assert "reader.answers" in raised.value.hint
@@ -168,16 +150,3 @@ def test_the_network_is_asked_for_an_order_only_where_it_is_named() -> None:
 
     assert heads(relevance="trained") == {"relevance"}
     assert heads() == frozenset()
-
-
-def test_a_denial_counts_unless_the_network_finds_the_claim_borne_out() -> None:
-    words = {"near": 0.5, "denied": 1.0, "opposed": 1.0}
-
-    def said(*chances: float) -> PairReading:
-        return PairReading(answers=0.0, chosen=np.zeros(1), entails=np.log(np.array(chances)))
-
-    open_, borne_out = said(0.2, 0.7, 0.1), said(0.9, 0.05, 0.05)
-    kept = with_relations(words, [open_])
-    assert kept["denied"] == kept["opposed"] == 1.0
-    assert kept["entailed"] < 0 < with_relations(words, [open_, borne_out])["entailed"]
-    assert with_relations(words, [open_, borne_out])["denied"] == 0.0

@@ -28,9 +28,7 @@ from wellread.models.base import (
 )
 from wellread.models.embedders.open_embedder import CachedEmbedder
 from wellread.models.prices import Tariff, prompt_tokens
-from wellread.models.reader import Case, Entailment, excerpts
 from wellread.models.recording import (
-    RecordedChecking,
     RecordedEmbedder,
     RecordedModel,
     RecordedRanking,
@@ -38,7 +36,7 @@ from wellread.models.recording import (
 )
 from wellread.testing.embedding import EmbedderContract, ReadableEmbedder
 from wellread.testing.llm import Broken, Calling, LanguageModelContract, ScriptedModel, collect
-from wellread.testing.reader_contract import ReadableReader, RulingReader, ruling
+from wellread.testing.reader_contract import ReadableReader
 
 PROMPT = Prompt(system="Be brief.", user="the secret question about ferries")
 
@@ -266,30 +264,6 @@ def test_a_reranker_s_calls_are_written_down() -> None:
     assert [(call.purpose, call.input_tokens) for call in calls] == [("rerank", 5)]
     assert relevance(reranker, "one", []).shape == (0,)
     assert len(calls) == 1
-
-
-def test_a_judge_is_recorded_once_for_all_cases() -> None:
-    calls: list[Call] = []
-    asked: list[int] = []
-
-    def rule(cases: Sequence[Case]) -> list[Entailment]:
-        asked.append(len(cases))
-        if len(cases) > 2:
-            raise ModelTimeoutError("no reply within 1 s")
-        return [ruling("supported")] * len(cases)
-
-    judge = RecordedChecking(
-        RulingReader(rule), calls.append, purpose="judge", provider="h", model="m"
-    )
-    case = Case(claim="the ferry", passages=excerpts("one two", "three"))
-    assert [each.name for each in judge.entails([case, case])] == ["supported", "supported"]
-    assert [(call.purpose, call.provider, call.error) for call in calls] == [("judge", "h", "")]
-    assert calls[0].input_tokens > 5
-    with pytest.raises(ModelTimeoutError):
-        judge.entails([case] * 3)
-    assert [call.error for call in calls] == ["", "timed out"]
-    assert judge.entails([]) == []
-    assert (len(calls), asked) == (2, [2, 3, 0])
 
 
 async def test_tools_calls_and_what_they_gave_are_counted() -> None:

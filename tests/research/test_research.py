@@ -521,7 +521,7 @@ def test_sections_are_written_by_the_model_and_keep_what_is_borne_out(home: Path
         home,
         "DONE",
         "The ferry Osprey was bought for 2.6 million euros in 2021. [e1] [e2] [e3] [e4] [e5] "
-        "It was paid for by the king of Spain. [e1]",
+        "It was paid for by the king of Spain.",
         "NOT FOUND",
         "The ferry Osprey was bought for 2.6 million euros in 2021. [e1] [e2] [e3] [e4] [e5]",
     )
@@ -534,7 +534,7 @@ def test_sections_are_written_by_the_model_and_keep_what_is_borne_out(home: Path
     assert sections["Price"].found
     assert not sections["Captain"].found, "the model found nothing, and nothing takes its place"
     assert all(one.verdict.name.whole for one in report.answer.sentences)
-    assert report.calls == 4
+    assert report.calls == 6, "two of them judge"
 
 
 def test_a_model_may_tell_of_a_speaker_only_what_that_speaker_says(home: Path) -> None:

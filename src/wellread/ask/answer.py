@@ -31,7 +31,7 @@ from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.clock import Clock
 from wellread.ask.deliver import answer_reuse
 from wellread.ask.deliver.asked_back import not_searched, to_no_question
-from wellread.ask.deliver.cite import cite
+from wellread.ask.deliver.cite import cite, rivals_told
 from wellread.ask.deliver.filing.gap_filing import file_gap
 from wellread.ask.deliver.limits import limits_of
 from wellread.ask.deliver.parts import Part, as_one
@@ -173,13 +173,15 @@ async def _reply_to(
         if evidence:
             how = await in_thread(_writers, kb, turn.question, analysis)
             async for token in write(kb, analysis, evidence, drafting, how):
-                yield token
+                if not _strict(kb, turn.question):  # what may be dropped is not shown before
+                    yield token
         if drafting.written is None:
             reply = await in_thread(_shown, kb, analysis, evidence, drafting.fallback)
             yield clock.lap("extracts", len(reply.citations))
         else:
             yield clock.lap("draft", len(drafting.written.claims))
-            verified = await in_thread(verified_draft, kb, analysis, found, evidence, drafting)
+            verified = await verified_draft(kb, analysis, found, evidence, drafting.written)
+            found = replace(found, failures=(*found.failures, *verified.failures))
             yield clock.lap("verification", len(verified.checked))
             reply = await in_thread(_deliver, kb, turn.question, analysis, evidence, verified)
     parts.append(Part(analysis=analysis, found=found, reply=reply))
@@ -264,24 +266,34 @@ def _deliver(
 ) -> Reply:
     """The cited text of what may be shown, or the reply that the material does not answer."""
     written, checked = verified.written, verified.checked
-    asked = Deliverable.by(kb.settings.citations, question.strict, voices=bool(analysis.voices))
+    asked = Deliverable(
+        strict=_strict(kb, question),
+        required=kb.settings.citations.required,
+        voices=bool(analysis.voices),
+    )
     held = [item for item in checked if asked.holds(item)]
     fit = unflagged(kb, held, evidence, verified.own)
     text, kept = pruned(written.text if written else "", checked, fit)
     notes = flagged_note(len(held) - len(fit))
-    if verified.sure.band == "none" or written is None or not kept:
+    stated = [item for item in kept if not item.verdict.states_nothing]
+    if verified.sure.band == "none" or written is None or not stated:
         near = extracts_of(kb, analysis, evidence).shown
-        refusal = no_data(kb, analysis, evidence, unflagged_extracts(kb, near)[0])
-        return replace(refusal, sure=declined(verified.sure), notes=notes)
-    cited = cite(kb, text, kept, evidence)
+        refused = no_data(kb, analysis, evidence, unflagged_extracts(kb, near)[0])
+        return replace(refused, sure=declined(verified.sure), notes=notes, written=written)
+    cited = cite(kb, text, stated, evidence)
+    told = rivals_told(cited, verified.rivals, evidence)
     reply = deliver(cited, written, analysis, evidence, verified.sure)
     return replace(
         reply,
         notes=notes,
-        conflicts=written.conflicts,
+        conflicts=(*told, *written.conflicts),
         dropped_sentences=len(checked) - len(kept) + written.withheld,
         repaired_citations=sum(item.repaired for item in kept),
     )
+
+
+def _strict(kb: KnowledgeBase, question: Question) -> bool:
+    return kb.settings.citations.strict if question.strict is None else question.strict
 
 
 # --- the answer ------------------------------------------------------------------------------
@@ -325,12 +337,7 @@ def _assemble(
 
 def _spent(turn: Opened, written: Written | None, found: Found) -> Usage:
     wrote = written.usage if written else Usage()
-    return Usage(
-        input_tokens=turn.usage.input_tokens + wrote.input_tokens,
-        output_tokens=turn.usage.output_tokens + wrote.output_tokens,
-        cost=turn.usage.cost + wrote.cost,
-        clusters=found.clusters,
-    )
+    return turn.usage + wrote + Usage(clusters=found.clusters)
 
 
 def _record(kb: KnowledgeBase, place: answer_reuse.Place, done: Answer, asked: Question) -> None:

@@ -31,6 +31,7 @@ from wellread.ask_settings import (
     ResearchSettings,
     Section,
     ServeSettings,
+    VerificationSettings,
     setting,
 )
 from wellread.config.index_settings import IndexSettings
@@ -51,8 +52,6 @@ ALIASES: Mapping[str, tuple[str, str]] = {
 # Sections of earlier releases, and what says the same today.
 GONE: Mapping[str, str] = {
     "rerank": "reader.relevance: onnx, http or llm; the others are reader.depth, reader.url …",
-    "verification": "reader.entails: onnx, http or llm; the others are reader.entails_path, "
-    "reader.entails_url, reader.most …",
 }
 
 
@@ -182,6 +181,7 @@ class Settings(Section):
     reader: ReaderSettings = ReaderSettings()
     stories: StorySettings = StorySettings()
     generation: GenerationSettings = GenerationSettings()
+    verification: VerificationSettings = VerificationSettings()
     citations: CitationSettings = CitationSettings()
     context: ContextSettings = ContextSettings()
     features: FeaturesSettings = FeaturesSettings()

@@ -27,7 +27,7 @@ from wellread.models.base import Closeable, Embedder, LanguageModel, Preparable
 from wellread.models.embedders.open_embedder import CachedEmbedder, open_embedder
 from wellread.models.language.open_language_model import open_model
 from wellread.models.opened_once import opened_once
-from wellread.models.reader import Checking, PassageReader, Reader
+from wellread.models.reader import PassageReader, Reader
 from wellread.models.readers.lexical import LexicalReader
 from wellread.models.readers.open_reader import Opening, ReaderByHead, open_reader
 from wellread.store.base import Fingerprint, KeptIndex
@@ -66,6 +66,7 @@ class Given(TypedDict, total=False):
     model: LanguageModel | None
     fallback_model: LanguageModel | None
     cheap_model: LanguageModel | None
+    judge_model: LanguageModel | None
     reader: Reader | None
 
 
@@ -96,12 +97,14 @@ class KnowledgeBase:
             "model": given.get("model"),
             "fallback_model": given.get("fallback_model"),
             "cheap_model": given.get("cheap_model"),
+            "judge_model": given.get("judge_model"),
         }
         self.models = LanguageModels(
             settings.generation,
             self.ledger,
             lambda name: open_model(settings.generation, name=name),
             models,
+            judge=settings.verification.model,
         )
         self._embedders = Embedders(
             home,
@@ -150,7 +153,7 @@ class KnowledgeBase:
 
     @opened_once
     def reader(self) -> Reader:
-        """Who reads questions and claims together with texts, as the settings say."""
+        """Who reads questions together with texts, as the settings say."""
         if self._reader is not None:
             return self._reader
         return open_reader(
@@ -162,11 +165,6 @@ class KnowledgeBase:
                 environ=os.environ,
             )
         )
-
-    @property
-    def checker(self) -> Checking:
-        """Who takes the first look at every claim; built in."""
-        return self.reader.checker if isinstance(self.reader, ReaderByHead) else self.lexical
 
     @property
     def passage_reader(self) -> PassageReader | None:

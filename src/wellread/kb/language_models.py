@@ -217,9 +217,10 @@ Opener = Callable[[str], LanguageModel | None]
 
 
 class LanguageModels:
-    """The three models that the settings may name. Safe to call from several threads.
+    """The models that the settings may name. Safe to call from several threads.
 
     Args:
+        judge: the model that judges; empty: the one that wrote.
         opener: opens the model of that name.
         given: stand in for what the settings name.
     """
@@ -230,8 +231,10 @@ class LanguageModels:
         ledger: BudgetLedger,
         opener: Opener,
         given: Mapping[Role, LanguageModel | None],
+        judge: str = "",
     ) -> None:
         self._settings = settings
+        self._named: dict[Role, str] = {**settings.by_role, "judge_model": judge.strip()}
         self._ledger = ledger
         self._opener = opener
         self._opened = {role: model for role, model in given.items() if model is not None}
@@ -244,7 +247,7 @@ class LanguageModels:
         """
         there = {
             role: opened.identity if (opened := self._opened.get(role)) else name
-            for role, name in self._settings.by_role.items()
+            for role, name in self._named.items()
         }
         return {role: name for role, name in there.items() if name}
 

@@ -1,27 +1,36 @@
 """Checks any text, sentence by sentence: somebody else's answer, a draft, a report.
 
-For each sentence the passages that come nearest are looked for; the best of them gives the verdict
-and the quotation. ``check`` looks in a knowledge base, ``check_texts`` in texts given with it.
+For each sentence the passages that come nearest are looked for. Without a model it is said whether
+the sentence is quoted, which number stands nowhere, and which sentence comes nearest; with one the
+sentences are judged. ``check`` looks in a knowledge base, ``check_texts`` in texts given with it.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from wellread.answers import Citation, Claim, Evidence, Sentence, Verdict, VerdictName
+from wellread.answers import (
+    NOTHING,
+    Checked,
+    Citation,
+    Claim,
+    Evidence,
+    Sentence,
+    Verdict,
+    VerdictName,
+)
 from wellread.ask.deliver.cite import MarksOver, Sources, sources_of
 from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.search import search
-from wellread.ask.verify.check_claims import against
-from wellread.ask.verify.check_steps import plain
+from wellread.ask.verify.check_claims import NUMBER, against, plain, quoting
+from wellread.ask.verify.judge import STATES_NOTHING, judge_of, judged_now
 from wellread.ask.write.parse_draft import parse_draft
 from wellread.errors import RequestError
 from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
-from wellread.models.reader import Checking, Reader
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
 from wellread.threads.cancellation import stop_if_cancelled
@@ -97,11 +106,9 @@ def _before_references(text: str) -> str:
 LOOKED = 6  # passages for each sentence
 MOST_SENTENCES = 500
 NOTHING_SAID = Verdict(
-    name=VerdictName.NOT_CHECKED,
-    method="none",
-    score=0.0,
-    reason="it says nothing that could be checked",
+    name=VerdictName.NOT_CHECKED, method=NOTHING, score=0.0, reason=STATES_NOTHING
 )
+AT_ONCE, TOGETHER = 20, 30_000  # sentences and characters of passages that are judged in one call
 PIECE = 1_500  # characters of a given text that are one passage
 
 
@@ -132,17 +139,19 @@ class CheckedText:
         return {name: found[name] for name in VerdictName if name != VerdictName.UNCITED}
 
     def borne_out(self, *, strict: bool = False) -> bool:
-        """Whether every sentence that says something is supported; in part is enough unless
-        ``strict``.
+        """Whether no sentence is found unsupported and no number is missing; where it is
+        ``strict``, whether every sentence that says something is quoted or supported.
         """
-        said = {one.verdict.name for one in self.sentences} - {VerdictName.NOT_CHECKED}
-        return all(name.whole if strict else name.supports for name in said)
+        said = [one.verdict for one in self.sentences if not one.verdict.states_nothing]
+        if strict:
+            return all(verdict.name.whole for verdict in said)
+        return all(
+            verdict.name != VerdictName.UNSUPPORTED and verdict.method != NUMBER for verdict in said
+        )
 
 
 def check(kb: KnowledgeBase, text: str, *, filters: Filters | None = None) -> CheckedText:
     """Check ``text`` against the material of ``kb``.
-
-    A reader that knows more than words is asked about ``reader.most`` sentences at most.
 
     Raises:
         RequestError: there is no sentence in it, or more than 500.
@@ -157,44 +166,82 @@ def check(kb: KnowledgeBase, text: str, *, filters: Filters | None = None) -> Ch
         looked = filters or Filters()
         hits = search(kb, sentence.text, looked, limit=LOOKED) if sentence.claims else []
         candidates.append([_known(known, piece) for piece in pack(kb, hits)])
-    marks = kb.catalogue.marks_over
-    verdicts = against(
-        _claims(sentences),
-        candidates,
-        kb.lexical,
-        reader=kb.reader,
-        most=kb.settings.reader.most,
-    )
-    return _told(text, sentences, verdicts, list(known.values()), marks)
+    verdicts = _verdicts(kb, sentences, candidates)
+    return _told(text, sentences, verdicts, list(known.values()), kb.catalogue.marks_over)
 
 
-def check_texts(
-    text: str,
-    sources: Iterable[GivenText],
-    lexical: Checking,
-    *,
-    reader: Reader | None = None,
-    most: int = 0,
-) -> CheckedText:
+def check_texts(kb: KnowledgeBase, text: str, sources: Iterable[GivenText]) -> CheckedText:
     """Check ``text`` against ``sources`` alone; nothing is stored.
+
+    Args:
+        kb: whose model judges, where it has one.
 
     Raises:
         RequestError: there is no sentence in ``text``, more than 500, or no word in ``sources``.
-        ModelError: the embedder could not be run or reached.
     """
     sentences = _sentences(text)
     pieces = [piece for at, source in enumerate(sources) for piece in _pieces(at, source)]
     if not pieces:
         raise RequestError("there is no text to check against", hint="give sources with words")
     numbered = [replace(piece, key=f"e{at}") for at, piece in enumerate(pieces, 1)]
-    verdicts = against(
-        _claims(sentences),
-        [numbered if sentence.claims else [] for sentence in sentences],
-        lexical,
-        reader=reader,
-        most=most,
-    )
+    candidates = [_nearest(sentence, numbered) for sentence in sentences]
+    verdicts = _verdicts(kb, sentences, candidates)
     return _told(text, sentences, verdicts, numbered, _no_marks)
+
+
+def _verdicts(
+    kb: KnowledgeBase,
+    sentences: Sequence[ForeignSentence],
+    candidates: Sequence[Sequence[Evidence]],
+) -> list[Verdict]:
+    """What is said of each sentence by its ``candidates``; those that claim nothing have none."""
+    found: list[Checked] = []
+    for sentence, pieces in zip(sentences, candidates, strict=True):
+        keys = tuple(piece.key for piece in pieces)
+        claim = Claim(text=sentence.text, keys=keys)
+        verdict = quoting(sentence.text, pieces) or against(sentence.text, pieces)
+        found.append(Checked(claim=claim, verdict=verdict if sentence.claims else NOTHING_SAID))
+    if not judge_of(kb):
+        return [item.verdict for item in found]
+    for run in _judged_together(found, candidates):
+        stop_if_cancelled()
+        pieces = list({one.key: one for at in run for one in candidates[at]}.values())
+        ruling = judged_now(kb, pieces, [found[at] for at in run])
+        for at, item in zip(run, ruling.checked, strict=True):
+            found[at] = item
+        if ruling.failure:
+            for at in run:
+                verdict = found[at].verdict
+                reason = f"{verdict.reason}; {ruling.failure}"
+                found[at] = replace(found[at], verdict=replace(verdict, reason=reason))
+            break
+    return [item.verdict for item in found]
+
+
+def _judged_together(
+    found: Sequence[Checked], candidates: Sequence[Sequence[Evidence]]
+) -> Iterator[list[int]]:
+    """The places of the sentences to be judged, in runs whose passages one call can hold."""
+    run: list[int] = []
+    held: dict[str, int] = {}
+    for at, item in enumerate(found):
+        if item.verdict.states_nothing or item.verdict.name == VerdictName.QUOTED:
+            continue
+        new = {one.key: len(one.text) for one in candidates[at]}
+        if run and (len(run) == AT_ONCE or sum((held | new).values()) > TOGETHER):
+            yield run
+            run, held = [], {}
+        run.append(at)
+        held |= new
+    if run:
+        yield run
+
+
+def _nearest(sentence: ForeignSentence, pieces: Sequence[Evidence]) -> list[Evidence]:
+    """The passages of given texts that share most words with a sentence."""
+    wanted = parse(sentence.text).stem_set
+    order = sorted(pieces, key=lambda piece: -len(wanted & piece.parsed.stem_set))
+    return order[:LOOKED] if sentence.claims else []
 
 
 def _sentences(text: str) -> list[ForeignSentence]:
@@ -207,10 +254,6 @@ def _sentences(text: str) -> list[ForeignSentence]:
             hint="check it in parts",
         )
     return found
-
-
-def _claims(sentences: Sequence[ForeignSentence]) -> list[Claim]:
-    return [Claim(text=sentence.text, keys=()) for sentence in sentences]
 
 
 def _known(known: dict[str, Evidence], piece: Evidence) -> Evidence:
@@ -229,12 +272,8 @@ def _told(
     evidence: Sequence[Evidence],
     marks: MarksOver,
 ) -> CheckedText:
-    settled = [
-        verdict if sentence.claims else NOTHING_SAID
-        for sentence, verdict in zip(sentences, verdicts, strict=True)
-    ]
     by_key = {piece.key: piece for piece in evidence}
-    used = dict.fromkeys(verdict.key for verdict in settled if verdict.key in by_key)
+    used = dict.fromkeys(verdict.key for verdict in verdicts if verdict.key in by_key)
     page = _Page(sources_of(marks, [by_key[key] for key in used]), by_key)
     told = tuple(
         Sentence(
@@ -243,7 +282,7 @@ def _told(
             verdict=verdict,
             citations=page.cited(verdict, sentence.span),
         )
-        for sentence, verdict in zip(sentences, settled, strict=True)
+        for sentence, verdict in zip(sentences, verdicts, strict=True)
     )
     return CheckedText(text=text, sentences=told, citations=tuple(page.citations))
 

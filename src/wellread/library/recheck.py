@@ -1,8 +1,9 @@
 """Stored answers checked again, against the sources as they are now.
 
 A sentence whose sources are the same keeps its verdict. Where a source has another version, the
-quotation is looked for in it and the sentence gets a verdict anew; what is still said is cited at
-its new place. An answer stays stale when something that it rests on is gone or says it no more.
+quotation is looked for in it and the sentence gets a verdict anew, by a model where there is one;
+what is still said is cited at its new place. An answer stays stale when something that it rests on
+is gone or says it no more.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Literal
 from wellread.answers import (
     CATALOGUE,
     Answer,
+    Checked,
     Citation,
     Claim,
     Evidence,
@@ -21,7 +23,8 @@ from wellread.answers import (
     Verdict,
     VerdictName,
 )
-from wellread.ask.verify.check_claims import verify
+from wellread.ask.verify.check_claims import NUMBER, checked
+from wellread.ask.verify.judge import judged_now
 from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.library.changed_source import nearest_by_words, quoted_at
@@ -125,11 +128,12 @@ def verify_again(kb: KnowledgeBase, answer_id: str, owner: str = "") -> Rechecke
     same = all(live.get(one.document_id) == one.version for one in answer.citations)
     sources = {} if same else _sources(kb, live)
     anchors = {one.id: _anchor(one, live, sources) for one in answer.citations}
-    judged = {
-        place: _judged(kb, sentence, answer, anchors, sources)
+    changed = {
+        place: sentence
         for place, sentence in enumerate(answer.sentences)
         if any(anchors[known].standing != "same" for known in sentence.citations)
     }
+    judged = _judged(kb, changed, answer, anchors, sources)
     sentences = tuple(
         replace(sentence, verdict=judged[place].verdict) if place in judged else sentence
         for place, sentence in enumerate(answer.sentences)
@@ -212,27 +216,37 @@ def _anchor(citation: Citation, live: Mapping[str, str], sources: Mapping[str, _
 
 def _judged(
     kb: KnowledgeBase,
-    sentence: Sentence,
+    changed: Mapping[int, Sentence],
     answer: Answer,
     anchors: Mapping[int, _Anchor],
     sources: Mapping[str, _Source],
-) -> _Judged:
-    """The verdict of a sentence of which a source is not the same."""
-    mine = [anchors[known] for known in sentence.citations]
-    there = [one for one in mine if one.document_id in sources]
-    if BLANK in sentence.text:
-        return _Judged(
-            verdict=_none(VerdictName.UNSUPPORTED, "removed", "its source says it no more")
-        )
-    if not there:
-        return _Judged(verdict=_none(VerdictName.NOT_CHECKED, "gone", STANDINGS["gone"]))
-    if answer.answered_by == CATALOGUE:
-        return _Judged(verdict=_none(VerdictName.NOT_CHECKED, CATALOGUE, COUNTED))
-    evidence = _evidence(sentence, there, sources)
-    claim = Claim(text=sentence.text, keys=tuple(piece.key for piece in evidence))
-    (verdict,) = verify([claim], evidence, kb.lexical)
+) -> dict[int, _Judged]:
+    """The verdicts of the sentences of which a source is not the same, by their places."""
+    found: dict[int, _Judged] = {}
+    waiting: dict[int, Checked] = {}
+    evidence: list[Evidence] = []
+    for place, sentence in changed.items():
+        mine = [anchors[known] for known in sentence.citations]
+        there = [one for one in mine if one.document_id in sources]
+        if BLANK in sentence.text:
+            verdict = _none(VerdictName.UNSUPPORTED, "removed", "its source says it no more")
+        elif not there:
+            verdict = _none(VerdictName.NOT_CHECKED, "gone", STANDINGS["gone"])
+        elif answer.answered_by == CATALOGUE:
+            verdict = _none(VerdictName.NOT_CHECKED, CATALOGUE, COUNTED)
+        else:
+            pieces = _evidence(sentence, there, sources, len(evidence))
+            evidence += pieces
+            claim = Claim(text=sentence.text, keys=tuple(piece.key for piece in pieces))
+            (waiting[place],) = checked([claim], pieces)
+            continue
+        found[place] = _Judged(verdict=verdict)
+    ruling = judged_now(kb, evidence, list(waiting.values()))
     by_key = {piece.key: piece.hit.document.id for piece in evidence}
-    return _Judged(verdict=verdict, document_id=by_key.get(verdict.key, ""))
+    for place, item in zip(waiting, ruling.checked, strict=True):
+        document = by_key.get(item.verdict.key, "")
+        found[place] = _Judged(verdict=item.verdict, document_id=document)
+    return found
 
 
 def _none(name: VerdictName, method: str, reason: str) -> Verdict:
@@ -240,11 +254,14 @@ def _none(name: VerdictName, method: str, reason: str) -> Verdict:
 
 
 def _evidence(
-    sentence: Sentence, anchors: Sequence[_Anchor], sources: Mapping[str, _Source]
+    sentence: Sentence, anchors: Sequence[_Anchor], sources: Mapping[str, _Source], before: int
 ) -> list[Evidence]:
     """The passages of the sentence's sources that it may rest on now.
 
     Those that hold what was cited; of a source that does not say it any more, the nearest ones.
+
+    Args:
+        before: how many passages have a key already.
     """
     wanted: dict[str, Passage] = {}
     for one in anchors:
@@ -265,13 +282,14 @@ def _evidence(
             locator=marks[passage.document_id].locate(passage.span),
             turns=marks[passage.document_id].turns(passage.span),
         )
-        for number, passage in enumerate(wanted.values(), 1)
+        for number, passage in enumerate(wanted.values(), before + 1)
     ]
 
 
 def _elsewhere(anchor: _Anchor, found: _Judged) -> _Anchor:
     """A source that says the sentence in other words is cited where it does."""
-    borne_out = found.verdict.name.supports and found.verdict.source
+    number = found.verdict.method == NUMBER
+    borne_out = found.verdict.name.supports and not number and found.verdict.source
     if anchor.standing != "changed" or not borne_out or found.document_id != anchor.document_id:
         return anchor
     return replace(anchor, standing="reworded", span=found.verdict.source)

@@ -117,6 +117,10 @@ class Prompt:
         temperature: stands above the settings' where it is given (0 for verdicts).
         tools: that it may call; models that take none ignore them (``takes_tools``).
         history: the exchanges after ``user``, in order; the last one's results are the news.
+        shared: how many characters of ``user`` begin other prompts of the same answer too: what a
+            server may keep read. 0: none.
+        schema: JSON schema of the object that the reply has to be; servers that know none ignore
+            it, so the words of the prompt have to say it too.
     """
 
     system: str
@@ -125,6 +129,8 @@ class Prompt:
     temperature: float | None = None
     tools: tuple[Tool, ...] = ()
     history: tuple[Exchange, ...] = ()
+    shared: int = 0
+    schema: Mapping[str, Any] | None = None
 
     @property
     def as_text(self) -> str:

@@ -54,6 +54,8 @@ def tariff_of(settings: GenerationSettings, role: Role = "model") -> Tariff:
             )
         case "cheap_model":
             return Tariff(read=settings.cheap_input_price, written=settings.cheap_output_price)
+        case "judge_model":
+            return LISTED
     return Tariff(read=settings.input_price, written=settings.output_price)
 
 

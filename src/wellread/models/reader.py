@@ -1,4 +1,4 @@
-"""The seam to readers: who says how well texts fit a question, answer it, or bear out a claim."""
+"""The seam to readers: who says how well texts fit a question, or answer it."""
 
 from __future__ import annotations
 
@@ -9,16 +9,10 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.errors import ModelError
-from wellread.types import Span
-
-Head = Literal["relevance", "answers", "entails"]
-RulingName = Literal["supported", "partial", "unsupported", "undecided"]
+Head = Literal["relevance", "answers"]
 Scores = NDArray[np.float64]
 
-HEADS: tuple[Head, ...] = ("relevance", "answers", "entails")
-NOWHERE = Span(start=0, end=0)
-SUPPORTED, PARTIAL = 0.5, 0.25  # of a probability; fact-checking models are trained to decide at .5
+HEADS: tuple[Head, ...] = ("relevance", "answers")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,58 +31,6 @@ class Excerpt:
 def excerpts(*texts: str) -> tuple[Excerpt, ...]:
     """Texts that nothing stands above."""
     return tuple(Excerpt(text=text) for text in texts)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """A claim and the passages that should bear it out together."""
-
-    claim: str
-    passages: tuple[Excerpt, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """Probabilities from which a claim counts as borne out, and as borne out in part."""
-
-    supported: float = SUPPORTED
-    partial: float = PARTIAL
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entailment:
-    """How far passages bear a claim out, speak against it, or leave it open; together 1.
-
-    Attributes:
-        reason: in words for a reader; of an undecided case, why.
-        decided: whether the reader could say; if not, the numbers mean nothing.
-        against: what speaks against the claim, in words; empty where nothing does.
-        literal: one sentence holds every word of the claim, in its order.
-        source: which passage holds the sentence that says most; None where that is not told, and
-            of the lexical reader where no sentence shares a word with the claim.
-        span: that sentence, in the passage's text.
-        limits: what the reader's ``supports`` is worth.
-    """
-
-    supports: float = 0.0
-    contradicts: float = 0.0
-    neither: float = 0.0
-    reason: str = ""
-    decided: bool = True
-    against: str = ""
-    literal: bool = False
-    source: int | None = None
-    span: Span = NOWHERE
-    limits: Limits = Limits()
-
-    @property
-    def name(self) -> RulingName:
-        """The numbers as one word."""
-        if not self.decided:
-            return "undecided"
-        if self.supports >= self.limits.supported:
-            return "supported"
-        return "partial" if self.supports >= self.limits.partial else "unsupported"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,25 +88,8 @@ class Ranking(Protocol):
         ...
 
 
-@runtime_checkable
-class Checking(Protocol):
-    """Reads claims together with what should bear them out; what holds of ``Ranking`` holds here.
-
-    Claims come together, so that a model can read them in one batch or side by side.
-    """
-
-    @property
-    def identity(self) -> str:
-        """Kind, model and where it runs."""
-        ...
-
-    def entails(self, cases: Sequence[Case]) -> Sequence[Entailment]:
-        """How far each claim is borne out, in order; one that fails alone is not ``decided``."""
-        ...
-
-
-class Reader(Ranking, Checking, Protocol):
-    """Reads two texts together and says how they lie to each other."""
+class Reader(Ranking, Protocol):
+    """Reads a question together with texts, in all that it can."""
 
     @property
     def heads(self) -> frozenset[Head]:
@@ -180,30 +105,3 @@ def chance(odds: Scores) -> Scores:
 def unit(scores: Scores) -> Scores:
     """``scores`` from 0 to 1: as they are where all are, else as log odds."""
     return chance(scores) if scores.size and (scores.min() < 0 or scores.max() > 1) else scores
-
-
-def by_probability(supports: float, contradicts: float = 0.0) -> Entailment:
-    """What a fact-checking model's probabilities say."""
-    return Entailment(
-        supports=supports,
-        contradicts=contradicts,
-        neither=max(0.0, 1 - supports - contradicts),
-        reason=f"a fact-checking model gives it {supports:.0%}",
-    )
-
-
-def undecided(reason: object) -> Entailment:
-    """Of a case on which the reader could not say anything."""
-    return Entailment(reason=str(reason), decided=False)
-
-
-def told_alone(outcomes: Sequence[Entailment | ModelError]) -> list[Entailment]:
-    """What came of each of some claims; those that failed among others are not ``decided``.
-
-    Raises:
-        ModelError: the first failure, where every claim failed.
-    """
-    failures = [each for each in outcomes if isinstance(each, ModelError)]
-    if failures and len(failures) == len(outcomes):
-        raise failures[0]
-    return [undecided(each) if isinstance(each, ModelError) else each for each in outcomes]

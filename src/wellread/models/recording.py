@@ -41,11 +41,11 @@ from wellread.models.prices import (
     tokens_of,
     warn_unpriced,
 )
-from wellread.models.reader import Case, Checking, Entailment, Excerpt, Ranking, Scores
+from wellread.models.reader import Excerpt, Ranking, Scores
 
 Record = Callable[[Call], None]
 T = TypeVar("T")
-P = TypeVar("P", Embedder, Ranking, Checking)
+P = TypeVar("P", Embedder, Ranking)
 
 STOPPED = "stopped"  # the reader went away, or the program ended
 FAILED = "failed"
@@ -286,17 +286,6 @@ class RecordedRanking(_Recorded[Ranking]):
             return method(question, texts)
         read = [question, *(each.shown for each in texts)]
         return self._recorded(read, lambda: method(question, texts))
-
-
-class RecordedChecking(_Recorded[Checking]):
-    """Wraps what rules on claims, all at once; raises what the one inside raises."""
-
-    def entails(self, cases: Sequence[Case]) -> Sequence[Entailment]:
-        """What the one inside says."""
-        if not cases:
-            return self._inside.entails(cases)
-        texts = [text for each in cases for text in (each.claim, *(p.text for p in each.passages))]
-        return self._recorded(texts, lambda: self._inside.entails(cases))
 
 
 def kind_of(error: ModelError) -> str:

@@ -24,7 +24,6 @@ from wellread.ask.deliver.cite import CitedText
 from wellread.ask.deliver.reply import flagged_note
 from wellread.ask.understand.followups.conversation import Opened
 from wellread.identity import tagged_hash
-from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.reports import (
     WARNINGS,
@@ -140,7 +139,7 @@ def _choose(state: RunState, material: Material) -> None:
     for facet in state.facets:
         own = [one for one in material.selected if one.facet == facet.id]
         if own:
-            material.drafts[facet.id] = section_draft(kb, analysis, material.candidates, own)
+            material.drafts[facet.id] = section_draft(material.candidates, own)
 
 
 def _to_write(state: RunState, material: Material) -> ReportToWrite:
@@ -168,7 +167,7 @@ def _composed(state: RunState, material: Material) -> Report:
     kb = state.kb
     report = ReportPage(kb=kb, page=CitedText(kb), evidence=material.candidates.evidence)
     report.heading("Summary")
-    _summary(kb, material, report)
+    _summary(material, report)
     report.summary = Span(start=0, end=len(report.page.text.rstrip()))
     facets = [one for one in state.facets if _told(one, material.drafts)]
     for facet in facets if state.pool.hits else ():
@@ -205,7 +204,7 @@ def _told(facet: Facet, drafts: Mapping[str, SectionDraft]) -> bool:
     return facet.kind not in READ_OFF or facet.id in drafts
 
 
-def _summary(kb: KnowledgeBase, material: Material, report: ReportPage) -> None:
+def _summary(material: Material, report: ReportPage) -> None:
     """The quick answer; where there is none, the best sentences, each of another facet."""
     quick = material.quick
     if (
@@ -226,7 +225,7 @@ def _summary(kb: KnowledgeBase, material: Material, report: ReportPage) -> None:
         return
     if quick is not None:
         report.page.text += f"{NOT_DIRECTLY}\n\n"
-    draft = section_draft(kb, material.analysis, material.candidates, chosen)
+    draft = section_draft(material.candidates, chosen)
     if draft.checked:
         report.add(draft)
 

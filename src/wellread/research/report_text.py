@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 from wellread.answers import EXTRACTIVE, NOBODY, Answer, Claim, Conflict, Evidence
 from wellread.ask.deliver.cite import CitedText, add_draft, flat, styled
 from wellread.ask.deliver.prune_draft import pruned, unflagged
+from wellread.ask.verify.check_claims import checked
 from wellread.ask.write.candidate_sentences import Option, in_order, plain_label
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis
 from wellread.reports import DatedSentence, Facet, MatrixCell, ReadDocument, ReportSection
 from wellread.research.candidates import Candidates
-from wellread.research.model.model_writing import SectionDraft, checked_claims
+from wellread.research.model.model_writing import SectionDraft
 from wellread.research.selecting import Selected
 from wellread.types import DocumentFacts, Span
 
@@ -114,14 +114,8 @@ def summary_of_answer(report: ReportPage, answer: Answer) -> None:
     page.text += text[place:]
 
 
-def section_draft(
-    kb: KnowledgeBase, analysis: Analysis, candidates: Candidates, chosen: Sequence[Selected]
-) -> SectionDraft:
-    """The chosen sentences of one facet as a list, by date and document, each one checked.
-
-    Raises:
-        ModelError: the embedder could not be run or reached.
-    """
+def section_draft(candidates: Candidates, chosen: Sequence[Selected]) -> SectionDraft:
+    """The chosen sentences of one facet as a list, by date and document, each one checked."""
     groups = _by_document(candidates, chosen)
     lines: list[str] = []
     claims: list[Claim] = []
@@ -139,7 +133,7 @@ def section_draft(
         ]
     used = {key for claim in claims for key in claim.keys}
     evidence = [piece for piece in candidates.evidence if piece.key in used]
-    found = checked_claims(kb, claims, evidence, analysis.voices)
+    found = checked(claims, evidence)
     text, kept = pruned(
         "\n".join(lines), found, [item for item in found if item.verdict.name.supports]
     )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+import json
+import re
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
@@ -38,11 +40,36 @@ class Calling:
     text: str = ""
 
 
+Judge = Callable[[Prompt], str | Exception]
+_SENTENCE = re.compile(r"^(\d+)\. \[(\w+)\]", re.MULTILINE)
+
+
+def judging(
+    *entries: Mapping[str, object], conflicts: Sequence[Mapping[str, object]] = ()
+) -> Judge:
+    """A judge that replies with those verdicts: objects as ``judge.SCHEMA`` has them."""
+    reply = json.dumps({"sentences": entries, "conflicts": conflicts})
+    return lambda _: reply
+
+
+def agreeing(prompt: Prompt) -> str:
+    """The reply of a judge to whom every cited sentence is supported by what it cites first."""
+    entries = []
+    for number, key in _SENTENCE.findall(prompt.user[prompt.shared :]):
+        passage = prompt.user.partition(f'key="{key}"')[2].partition("text:\n")[2]
+        quote = passage.partition("\n")[0]
+        entries.append({"number": int(number), "verdict": "supported", "key": key, "quote": quote})
+    return json.dumps({"sentences": entries, "conflicts": []})
+
+
 class ScriptedModel:
     """Gives the replies of a script, one per call, in pieces of ``chunk`` characters.
 
-    Token counts are numbers of words. Attributes:
-        prompts: what it was asked, in order.
+    Calls of a judge, which ask for a schema, take none of them: ``judge`` answers these, and
+    without one no sentence gets a verdict. Token counts are numbers of words.
+
+    Attributes:
+        prompts: what it was asked, in order, a judge's apart in ``judged``.
         takes_tools: whether it says that it calls tools.
     """
 
@@ -53,10 +80,13 @@ class ScriptedModel:
         chunk: int = 8,
         identity: str = "scripted:model",
         takes_tools: bool = False,
+        judge: Judge | None = None,
     ) -> None:
         if chunk < 1:
             raise ValueError(f"chunk is {chunk}, expected 1 or more")
         self.prompts: list[Prompt] = []
+        self.judged: list[Prompt] = []
+        self._judge = judge or judging()
         self.takes_tools = takes_tools
         self._replies = list(replies)
         self._chunk = chunk
@@ -75,10 +105,16 @@ class ScriptedModel:
                 fallbacks of the code under test do not hide it.
         """
         place = len(self.prompts)
-        self.prompts.append(prompt)
-        if place >= len(self._replies):
-            raise LookupError(f"call {place + 1}, but the script has {len(self._replies)} replies")
-        reply = self._replies[place]
+        reply: str | Exception | Broken | Calling
+        if prompt.schema is not None:
+            self.judged.append(prompt)
+            reply = self._judge(prompt)
+        else:
+            self.prompts.append(prompt)
+            if place >= len(self._replies):
+                told = f"call {place + 1}, but the script has {len(self._replies)} replies"
+                raise LookupError(told)
+            reply = self._replies[place]
         if isinstance(reply, Exception):
             raise reply
         text = reply if isinstance(reply, str) else reply.text

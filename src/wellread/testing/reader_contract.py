@@ -9,21 +9,16 @@ import numpy as np
 import pytest
 
 from wellread.models.reader import (
-    Case,
-    Checking,
-    Entailment,
     Excerpt,
     Head,
     Ranking,
-    RulingName,
     Scores,
-    by_probability,
     excerpts,
 )
 
 
 class ReadableReader:
-    """Scores a text by the share of the question's words, or of the claim's, that it holds.
+    """Scores a text by the share of the question's words that it holds.
 
     Attributes:
         heads: what it is asked about; the rest it could say as well.
@@ -48,35 +43,6 @@ class ReadableReader:
     def answers(self, question: str, sentences: Sequence[Excerpt]) -> Scores:
         """The shares, 0 to 1."""
         return self.relevance(question, sentences)
-
-    def entails(self, cases: Sequence[Case]) -> Sequence[Entailment]:
-        """The share of each claim's words that its passages hold."""
-        return [
-            by_probability(_share(case.claim, " ".join(each.text for each in case.passages)))
-            for case in cases
-        ]
-
-
-class RulingReader(ReadableReader):
-    """Rules on claims as ``rule`` says, and remembers the cases."""
-
-    def __init__(self, rule: Callable[[Sequence[Case]], Sequence[Entailment]]) -> None:
-        super().__init__(("entails",))
-        self.cases: list[Case] = []
-        self._rule = rule
-
-    def entails(self, cases: Sequence[Case]) -> Sequence[Entailment]:
-        """What ``rule`` says."""
-        self.cases += cases
-        return self._rule(cases)
-
-
-def ruling(name: RulingName, reason: str = "") -> Entailment:
-    """What a reader says when it says ``name``."""
-    supports = {"supported": 1.0, "partial": 0.4}.get(name, 0.0)
-    return Entailment(
-        supports=supports, neither=1 - supports, reason=reason, decided=name != "undecided"
-    )
 
 
 def words_of(text: str) -> set[str]:
@@ -104,10 +70,10 @@ ODD = (
 )
 
 
-class RankingContract:
+class ReaderContract:
     """What every reader does with a question and texts. Inherit it and give ``reader``::
 
-    class TestMine(RankingContract, CheckingContract):
+    class TestMine(ReaderContract):
         @pytest.fixture
         def reader(self) -> Reader:
             return MyReader()
@@ -184,44 +150,3 @@ class RankingContract:
         reader.relevance(self.QUERIES[0], excerpts(*self.TEXTS))
         assert identity.strip() == reader.identity == identity
         assert identity
-
-
-class CheckingContract:
-    """What every reader does with claims. Inherit it and give ``reader``, as above."""
-
-    PASSAGE = "The ferry leaves the harbour at seven."
-    CASES = (
-        Case(claim="The ferry leaves the harbour.", passages=excerpts(PASSAGE)),
-        Case(claim="Bread dough rises.", passages=excerpts(PASSAGE)),
-    )
-
-    def test_no_cases(self, reader: Checking) -> None:
-        """No cases give nothing."""
-        assert list(reader.entails([])) == []
-
-    def test_what_stands_there_is_supported(self, reader: Checking) -> None:
-        """In order; the three numbers are shares of 1."""
-        found = reader.entails(self.CASES)
-        assert [each.decided for each in found] == [True, True]
-        assert found[0].name == "supported"
-        assert found[1].name == "unsupported"
-        for each in found:
-            shares = (each.supports, each.contradicts, each.neither)
-            assert min(shares) >= 0
-            assert sum(shares) == pytest.approx(1.0, abs=1e-6)
-
-    def test_the_order_of_cases_does_not_matter(self, reader: Checking) -> None:
-        """Turning them around turns what is said around."""
-        names = [each.name for each in reader.entails(self.CASES[::-1])]
-        assert names == ["unsupported", "supported"]
-
-    def test_any_text_is_read(self, reader: Checking) -> None:
-        """Empty, odd and very long claims and passages do no harm."""
-        cases = [Case(claim=odd, passages=excerpts(self.PASSAGE)) for odd in ODD]
-        cases += [Case(claim="The ferry leaves.", passages=excerpts(odd)) for odd in ODD]
-        cases.append(Case(claim="The ferry leaves.", passages=()))
-        assert len(reader.entails(cases)) == len(cases)
-
-
-class ReaderContract(RankingContract, CheckingContract):
-    """What every reader keeps that has all three methods."""

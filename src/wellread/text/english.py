@@ -24,7 +24,6 @@ REPEATED = ("every", "each", "any", "some", "most", "normally", "usually", "alwa
 
 # --- closed classes --------------------------------------------------------------------------
 
-ARTICLES = ("the", "a", "an")
 # Articles, prepositions, pronouns, auxiliaries and question words that tell no two texts apart.
 FUNCTION_WORDS = frozenset(
     """
@@ -53,37 +52,8 @@ NEGATIONS = frozenset(
     "unable denied denies rejected refused hardly barely".split()
 )
 
-# Words that deny the sentence they stand in. "Without" or "lack" deny no more than a part of it.
-DENIALS = frozenset("no not never none nobody nothing neither nor cannot".split())
-# Words that deny the word of content after them; two words that only seem to deny, as patterns.
-DENYING = DENIALS | frozenset(
-    "without lack lacks lacked lacking fail fails failed failing unable hardly barely".split()
-)
-SEEMING_DENIALS = (
-    *("not (?:only|just|merely|simply|least)", "no (?:less|more|fewer|later|earlier) than"),
-    *("nothing but", "no doubt", "no matter", "cannot but", "whether or not", "no sooner"),
-)
 # Words of number that count nothing exactly, or are parts of other words of number.
 LOOSE_NUMBERS = frozenset("one first second third hundred thousand million twice zero".split())
-# Words of direction: what makes more of something, and what makes less.
-RISING = frozenset(
-    """
-    increase raise rise rose risen grow grew growth elevate enhance boost expand gain higher more
-    greater larger upregulate up-regulate up stronger improve promote induce activate stimulate
-    accelerate amplify augment enable facilitate worsen exacerbate longer prolong extend encourage
-    cause drive lead contribute essential critical necessary support sufficient trigger
-    """.split()
-)
-FALLING = frozenset(
-    """
-    decrease reduce reduction lower fall fell fallen decline drop shrink diminish less fewer smaller
-    downregulate down-regulate down weaker inhibit suppress impair block prevent deactivate
-    inactivate slow attenuate decelerate disrupt abolish abrogate protect shorter shorten deplete
-    ameliorate alleviate delay hamper hinder limit disturb interfere repress loss lose deficiency
-    silence antagonize counteract relieve minimize fail restrict unaffected unrelated
-    independent
-    """.split()
-)
 
 # Verbs by which somebody's words are told.
 SAYING = """
@@ -105,12 +75,6 @@ OFFICES = (
     *("queen", "emperor"),
 )
 
-# What takes back the words that follow it in the same sentence, as patterns.
-DOUBTING = (
-    *("if", "unless", "whether", "false(?:ly)?", "myth", "rumou?r(?:ed|s)?", "wrong(?:ly)?"),
-    *("untrue", "doubt(?:s|ed)?", "alleged(?:ly)?", "supposed(?:ly)?", "hypothetically", "would"),
-    *("could", "might"),
-)
 # Words at the end of a line that something has to follow: "A good room has".
 OPEN_ENDS = (
     "has have had is are was were includes? needs? offers? contains? means? must should can will "
@@ -158,8 +122,6 @@ OF_ONESELF = r"(?:(?:so|and|but|well|now),?\s+)*(?:i|you|we)(?:['’]\w+)?\b"
 POINTING = (
     "it its this that these those they their them he she his her him here there above below"
 ).split()
-# Words with which a sentence leaves open what it tells of.
-UNSETTLED = frozenset(["whether"])
 
 # --- causes, as patterns ---------------------------------------------------------------------
 

@@ -19,7 +19,6 @@ from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.search import search
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.ask.verify.check_claims import verify
 from wellread.errors import ModelError
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.questions import Analysis
@@ -31,7 +30,7 @@ from wellread.research.model.model_writing import (
     write_summary,
 )
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.llm import ScriptedModel
+from wellread.testing.llm import Judge, ScriptedModel, judging
 from wellread.types import Filters
 
 TOWN = Filters(collections=("town",))
@@ -40,8 +39,10 @@ FACET = Facet(id="f2", kind="term", title="Price and captain", query="ferry Ospr
 
 
 @contextmanager
-def opened(home: Path, *replies: str | Exception, **given: Any) -> Iterator[KnowledgeBase]:
-    model = ScriptedModel(replies) if replies else None
+def opened(
+    home: Path, *replies: str | Exception, judge: Judge | None = None, **given: Any
+) -> Iterator[KnowledgeBase]:
+    model = ScriptedModel(replies, judge=judge) if replies else None
     with open_kb(home, embedder=ReadableEmbedder(), model=model, **given) as kb:
         yield kb
 
@@ -76,7 +77,7 @@ def keys(home: Path) -> tuple[str, str]:
         return key_with(evidence, "2.6 million"), key_with(evidence, "Mirela Dunn")
 
 
-async def test_what_is_borne_out_stays_and_the_rest_goes(home: Path) -> None:
+async def test_what_is_unsupported_is_marked_or_removed_as_the_settings_say(home: Path) -> None:
     price, captain = keys(home)
     reply = (
         f"The ferry Osprey was bought for 2.6 million euros in 2021 [{price}]. "
@@ -85,23 +86,30 @@ async def test_what_is_borne_out_stays_and_the_rest_goes(home: Path) -> None:
         "Ferries are a good way to travel. "
         f"Penguins built the harbour out of chocolate [e77]."
     )
+    bad = {"number": 3, "verdict": "unsupported", "quote": "2.6 million euros in 2021"}
     run = MemoryRun()
-    with opened(home, reply) as kb:
-        evidence = evidence_of(kb)
+    with opened(home, reply, judge=judging(bad)) as kb:
         draft = await section(kb, run)
-    assert [claim.text for claim in draft.claims] == [
-        "The ferry Osprey was bought for 2.6 million euros in 2021.",
-        "The captain of the Osprey is Mirela Dunn.",
-    ]
-    assert draft.text == " ".join(claim.text for claim in draft.claims)
-    assert [claim.keys for claim in draft.claims] == [(price,), (captain,)]
+    assert [item.verdict.name for item in draft.checked] == ["quoted", "quoted", "unsupported"]
+    assert [claim.keys for claim in draft.claims] == [(price,), (captain,), (price,)]
+    assert (draft.removed, draft.unknown_keys) == (2, 1), "what cites nothing goes"
+    assert (draft.by, draft.fallback) == ("scripted:model", "")
+    assert len(run.usages) == 2
+    assert draft.usage.output_tokens == sum(one.output_tokens for one in run.usages)
+    strict: Any = {"citations": {"strict": True}}
+    with opened(home, reply, judge=judging(bad), overrides=strict) as kb:
+        draft = await section(kb)
+    assert [item.verdict.name for item in draft.checked] == ["quoted", "quoted"]
     assert draft.removed == 3
-    assert draft.unknown_keys == 1
-    assert draft.by == "scripted:model"
-    assert draft.fallback == ""
-    assert draft.usage.output_tokens > 0
-    assert len(run.usages) == 1
-    assert all(one.name.whole for one in verify(draft.claims, evidence, kb.lexical))
+    assert draft.text == " ".join(claim.text for claim in draft.claims)
+
+
+async def test_what_nobody_has_judged_stays_with_its_mark(home: Path) -> None:
+    _, captain = keys(home)
+    with opened(home, f"Mirela Dunn steers it [{captain}].", judge=lambda _: "?") as kb:
+        draft = await section(kb)
+    assert [item.verdict.name for item in draft.checked] == ["not_checked"]
+    assert "cannot be read" in draft.fallback
 
 
 async def test_a_section_is_written_from_its_own_evidence_alone(home: Path) -> None:
@@ -124,7 +132,7 @@ async def test_a_section_is_written_from_its_own_evidence_alone(home: Path) -> N
 
 
 async def test_a_section_that_loses_all_is_empty(home: Path) -> None:
-    reply = "Penguins built the harbour [e1]. The moon is made of cheese. Cats fly [e99]."
+    reply = "Penguins built the harbour. The moon is made of cheese. Cats fly [e99]."
     with opened(home, reply) as kb:
         draft = await section(kb)
     assert draft.text == ""
@@ -149,7 +157,7 @@ async def test_calls_and_made_up_addresses_are_withheld(home: Path) -> None:
     )
     with opened(home, reply) as kb:
         draft = await section(kb)
-    assert draft.text == "The ferry Osprey was bought for 2.6 million euros in 2021."
+    assert draft.text.startswith("The ferry Osprey was bought for 2.6 million euros in 2021.")
     assert draft.withheld == 1
     assert "evil" not in draft.text
 
@@ -166,9 +174,8 @@ async def test_an_obedient_writer_neither_leaks_nor_calls_nor_lies(home: Path, p
     for told in (fence, "CALL:", "![", "](", "javascript:", "<img", "<script", "by a program and"):
         assert told not in draft.text
     assert {key for claim in draft.claims for key in claim.keys} <= {"e1"}
-    assert all(item.verdict.name.whole for item in draft.checked)
-    if "lie" in model.obeyed:
-        assert "9999" not in draft.text.replace(",", "")
+    for item in draft.checked:
+        assert not (item.verdict.name.whole and "9999" in item.claim.text.replace(",", ""))
 
 
 async def test_who_wrote_instead_is_told(home: Path) -> None:
@@ -247,7 +254,7 @@ async def sections_of(kb: KnowledgeBase, evidence: list[Evidence]) -> list[Summa
     from wellread.ask.verify.check_claims import checked
 
     claims = [Claim(text=text, keys=(key_with(evidence, text),)) for text in SENTENCES]
-    items = checked(claims, evidence, kb.lexical)
+    items = checked(claims, evidence)
     assert all(item.verdict.name.whole for item in items)
     return [
         SummarySource(title="Price", checked=(items[0], items[2])),
@@ -262,7 +269,6 @@ async def summary(home: Path, reply: str | Exception | None) -> tuple[SectionDra
         evidence = evidence_of(kb)
         sections = await sections_of(kb, evidence)
         draft = await write_summary(kb, QUESTION, sections, evidence, MemoryRun())
-        assert all(one.name.whole for one in verify(draft.claims, evidence, kb.lexical))
     return draft, model.prompts[0].user if model else ""
 
 
@@ -318,40 +324,3 @@ async def test_nothing_to_sum_up(home: Path) -> None:
     with opened(home, "never asked") as kb:
         nothing = [SummarySource(title="Price", checked=())]
         assert await write_summary(kb, QUESTION, nothing, [], MemoryRun()) == SectionDraft()
-
-
-# --- precision -------------------------------------------------------------------------------
-
-
-async def test_every_citation_that_is_kept_is_borne_out(home: Path) -> None:
-    """Drafts of true, bent and made-up sentences in all orders, checked once more by themselves."""
-    price, captain = keys(home)
-    lines = [
-        f"The ferry Osprey was bought for 2.6 million euros in 2021 [{price}].",
-        f"The ferry Osprey was bought for 2.6 million euros in 2012 [{price}].",
-        f"The ferry Osprey was never bought for 2.6 million euros in 2021 [{price}].",
-        f"The captain of the Osprey is Mirela Dunn [{captain}].",
-        f"The captain of the Osprey is Tom Brack [{captain}].",
-        f"The captain of the Osprey is Mirela Dunn [{price}].",
-        f"She came from the shipyard Calder in 2019 [{captain}][e55].",
-        "The town has nine ferries [e56].",
-        "Everybody in the town likes the ferry.",
-    ]
-    kept = borne = made_up = 0
-    for turn in range(len(lines)):
-        reply = " ".join(lines[turn:] + lines[:turn])
-        with opened(home, reply) as kb:
-            evidence = evidence_of(kb)
-            draft = await section(kb)
-            verdicts = verify(draft.claims, evidence, kb.lexical)
-        known = {piece.key for piece in evidence}
-        assert all(set(claim.keys) <= known for claim in draft.claims), "none that does not exist"
-        kept += len(verdicts)
-        borne += sum(one.name.whole for one in verdicts)
-        made_up += draft.unknown_keys
-        assert "2012" not in draft.text
-        assert "never" not in draft.text
-        assert "Tom Brack" not in draft.text
-    assert kept >= 3 * len(lines)
-    assert borne / kept >= 0.98
-    assert made_up == 2 * len(lines)

@@ -10,8 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from wellread.answers import Checked, Citation, Evidence, Sentence, Verdict, VerdictName
+from wellread.answers import (
+    Checked,
+    Citation,
+    Conflict,
+    Evidence,
+    Sentence,
+    Verdict,
+    VerdictName,
+    View,
+)
 from wellread.ask.retrieve.reported_speech import text_of
+from wellread.ask.verify.judge import Rival
 from wellread.ask.write.extract_windows import is_row
 from wellread.ask.write.extracts import Extract
 from wellread.ask_settings import Style
@@ -279,6 +289,34 @@ def of_one_speaker(piece: Evidence, span: Span, claim: str) -> Span:
     text = text_of(piece, best)
     start = best.start + len(text) - len(text.lstrip())
     return Span(start=start, end=start + len(text.strip()))
+
+
+def rivals_told(
+    page: CitedText, rivals: Sequence[Rival], evidence: Sequence[Evidence]
+) -> tuple[Conflict, ...]:
+    """Each passage that gives another value, beside the one that a delivered sentence rests on.
+
+    Both quotations are citations of the page.
+    """
+    by_key = {piece.key: piece for piece in evidence}
+    named = {key for rival in rivals for key, _ in (rival.own, rival.other)}
+    sources = sources_of(page.kb.catalogue.marks_over, [by_key[key] for key in sorted(named)])
+    found = []
+    for rival in rivals:
+        own = next((one for one in page.sentences if _rests_there(one, rival.own)), None)
+        if own is None:
+            continue
+        views = []
+        for key, span in (rival.own, rival.other):
+            source = sources.of(by_key[key], span)
+            cited = page.numbered(source.citation(0, own.span, VerdictName.QUOTED))
+            views.append(View(text=source.quote, citations=(cited.id,)))
+        found.append(Conflict(about=rival.about, views=tuple(views), reason=rival.reason))
+    return tuple(found)
+
+
+def _rests_there(sentence: Sentence, place: tuple[str, Span]) -> bool:
+    return (sentence.verdict.key, sentence.verdict.source) == place
 
 
 # --- markers ---------------------------------------------------------------------------------

@@ -99,12 +99,7 @@ def _written(drafts: Sequence[Written]) -> Written | None:
     """The first draft, with what all of them cost."""
     if not drafts:
         return None
-    spent = [draft.usage for draft in drafts]
-    usage = Usage(
-        input_tokens=sum(one.input_tokens for one in spent),
-        output_tokens=sum(one.output_tokens for one in spent),
-        cost=sum(one.cost for one in spent),
-    )
+    usage = sum((draft.usage for draft in drafts), Usage())
     return replace(drafts[0], usage=usage)
 
 

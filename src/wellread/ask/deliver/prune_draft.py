@@ -6,9 +6,8 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from wellread.answers import Checked, Evidence
+from wellread.answers import Checked, Evidence, VerdictName
 from wellread.ask.retrieve.learned.flagged_sentences import flagged_sentences
-from wellread.ask_settings import CitationSettings
 from wellread.kb import KnowledgeBase
 
 _HEADING = re.compile(r"\s{0,3}(#{1,6})(?:\s|\Z)|\s*(?:\*\*[^*\n]+\*\*:?|__[^_\n]+__:?)\s*\Z")
@@ -16,27 +15,28 @@ _MARKS = re.compile(r"[\s>*+•‣▪\-_|:.)\]\[\d]*")
 _ITEM = re.compile(r"\s*(?:[-*+•‣▪]|\d{1,3}[.)])\s|\s*\|")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Deliverable:
-    """Which sentences of a draft may go out: ``strict``: those that are borne out, be it in part;
-    ``required``: those with a citation; ``voices``: those that cite nothing, or somebody's words
-    that bear them out.
+    """Which sentences of a draft may go out; those that state nothing always may.
+
+    Attributes:
+        strict: none that was found to be unsupported, and none without a citation.
+        required: none without a citation.
+        voices: none that was found not to be in the words that are asked for.
     """
 
     strict: bool
     required: bool
     voices: bool
 
-    @classmethod
-    def by(cls, settings: CitationSettings, strict: bool | None, *, voices: bool) -> Deliverable:
-        """As the settings say, and the question where it says whether to be ``strict``."""
-        return cls(settings.strict if strict is None else strict, settings.required, voices)
-
     def holds(self, item: Checked) -> bool:
         """Whether the sentence may go out."""
-        cites = bool(item.claim.keys or (item.verdict.key and item.verdict.source))
-        doubted = not item.verdict.name.supports and (self.strict or (self.voices and cites))
-        return not doubted and (cites or not self.required)
+        verdict = item.verdict
+        if verdict.states_nothing:
+            return True
+        if not (item.claim.keys or (verdict.key and verdict.source)):
+            return not (self.strict or self.required)
+        return verdict.name != VerdictName.UNSUPPORTED or not (self.strict or self.voices)
 
 
 def unflagged(

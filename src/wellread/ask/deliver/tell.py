@@ -11,7 +11,7 @@ from wellread.ask.aggregate.queries.result import AggregateKind, AggregateResult
 from wellread.ask.deliver.cite import CitedText, Source
 from wellread.ask.deliver.reply import Reply, flagged_note
 from wellread.ask.retrieve.learned.flagged_sentences import flagged_of_documents
-from wellread.ask.verify.check_steps import is_quotation
+from wellread.ask.verify.check_claims import is_quotation
 from wellread.errors import StoreError
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks

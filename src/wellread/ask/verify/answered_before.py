@@ -1,9 +1,9 @@
 """A past answer that an expert rated well, given again to a question that means the same.
 
-It is given while its source still says so: each sentence is checked against the documents that
-its citations name. While these have not changed since the expert read them, what the checker
-cannot see in other words is shown as partly supported, on the expert's word; once one has changed,
-or is not there, each sentence has to be supported by what is.
+It is given while its source still says so: each sentence is looked for in the documents that its
+citations name. While these have not changed since the expert read them, what stands there in other
+words is shown as partly supported, on the expert's word; once one has changed, or is not there,
+each sentence has to stand there word for word.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ from wellread.ask.retrieve.past_questions import SimilarQuestion, asked_before
 from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.relax import SOURCE_KINDS
 from wellread.ask.retrieve.search import search
-from wellread.ask.verify.check_claims import checked
-from wellread.ask.verify.check_steps import missing_fact
+from wellread.ask.verify.check_claims import checked, missing_amounts, told
 from wellread.ask.verify.confidence import of_expert
 from wellread.ask.write.drafting import Written
 from wellread.kb import KnowledgeBase
@@ -68,7 +67,7 @@ def answered_before(kb: KnowledgeBase, analysis: Analysis) -> Before | None:
     for similar in sorted(found, key=lambda one: -(one.past.score or 0)):
         sentences = sentences_of(similar.past, least)
         evidence = _evidence(kb, analysis.filters, similar) if sentences else []
-        held = _held(kb, similar, sentences, evidence) if evidence else []
+        held = _held(similar, sentences, evidence) if evidence else []
         if held:
             return _before(kb, similar, held, evidence)
     return None
@@ -111,33 +110,21 @@ def _evidence(kb: KnowledgeBase, filters: Filters, similar: SimilarQuestion) -> 
 
 
 def _held(
-    kb: KnowledgeBase,
     similar: SimilarQuestion,
     sentences: Sequence[str],
     evidence: Sequence[Evidence],
 ) -> list[Checked]:
     """The sentences that hold; none where all have to and one does not."""
-    found = checked(
-        [Claim(text=text, keys=()) for text in sentences],
-        evidence,
-        kb.lexical,
-        reader=kb.reader,
-        most=kb.settings.reader.most,
-    )
+    found = checked([Claim(text=text, keys=()) for text in sentences], evidence)
     if similar.expired or not similar.sources:
         return list(found) if all(one.verdict.name.whole for one in found) else []
-    told = "\n".join(f"{piece.heading.content}\n{piece.text}" for piece in evidence)
+    # Where a number stands nowhere, the expert read another source than this.
+    texts = [told(piece) for piece in evidence]
     return [
         one if one.verdict.name.whole else _on_the_experts_word(one, evidence)
         for one in found
-        if one.verdict.name.whole or not _other_number(one.claim.text, told)
+        if one.verdict.name.whole or not missing_amounts(one.claim.text, texts)
     ]
-
-
-def _other_number(sentence: str, told: str) -> bool:
-    """Whether a number of the sentence stands nowhere: the expert read another source than this."""
-    missing = missing_fact(sentence, told)
-    return missing is not None and missing.kind == "number"
 
 
 def _on_the_experts_word(item: Checked, evidence: Sequence[Evidence]) -> Checked:

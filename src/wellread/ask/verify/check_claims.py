@@ -1,341 +1,267 @@
-"""Checks each sentence of an answer against the passages it cites.
+"""What can be said of an answer's sentences without a model: quoted, a number not there, nearest.
 
-The steps stand in ``check_steps.py``: verbatim, fuzzy, facts, support. Around them: a sentence
-that reports somebody's words is checked against that person's words alone; one that what it cites
-does not bear out is looked for in the rest of the evidence; and a reader that knows more than
-words, where there is one, rules on what stays in doubt.
+A sentence that stands word for word in what it cites is *quoted*. For any other one the nearest
+sentence of what it cites is found by plain word overlap, to be shown beside it: it is *not
+checked*. One thing is warned of, since it is almost never wrong: an amount that stands nowhere in
+the cited passages. Everything else is left to who can read (``judge.py``).
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from math import isclose
 
 from wellread.answers import Checked, Claim, Evidence, Verdict, VerdictName
-from wellread.ask.retrieve.reported_speech import Report, parts_of, reports, whole
+from wellread.ask.retrieve.reported_speech import sentences_of
 from wellread.ask.understand.planted_orders import without_orders
-from wellread.ask.verify.check_steps import is_quotation, plain, quotation, settle
-from wellread.errors import ModelError
-from wellread.models.reader import Case, Checking, Entailment, Reader, excerpts, undecided
+from wellread.text.english import LOOSE_NUMBERS, NUMBER_WORDS, ROUGHLY
 from wellread.text.parsed import parse
-from wellread.threads.cancellation import stop_if_cancelled
+from wellread.text.sentences import sentence_spans
+from wellread.text.words import Quantity
+from wellread.types import Span
 
-logger = logging.getLogger(__name__)
-
-RULED, FAILED = "reader", "reader failed"
+VERBATIM, NUMBER, NEAREST, SPEAKER = "verbatim", "number", "nearest", "speaker"
 QUOTED = "quoted from the source"
-LOOKED = 3  # pieces, those with most of a claim's words, that may bear it out instead
-LEAST_SHARE = 0.4  # of its words that such a piece holds
-USEFUL = 0.05  # of the score that a citation has to add to be kept for it
+NOT_JUDGED = "nobody has judged it; the nearest sentence of its sources is shown"
+NOTHING_NEAR = "nobody has judged it; no sentence of its sources shares a word with it"
+UNCITED = "it cites nothing"
+ROUND = 0.1  # how far a number that is said to be rough may be off, of its value
+SMALL = 12  # up to which a number in words, without a unit, may count what stands there
 
-
-def verify(
-    claims: Sequence[Claim],
-    evidence: Sequence[Evidence],
-    lexical: Checking,
-    *,
-    reader: Reader | None = None,
-    most: int = 0,
-) -> list[Verdict]:
-    """A verdict for each claim, in order; see ``checked``, which tells what became of citations.
-
-    Raises:
-        ModelError: the embedder could not be run or reached.
-    """
-    found = checked(claims, evidence, lexical, reader=reader, most=most)
-    return [each.verdict for each in found]
+_LOOSE = str.maketrans({"“": '"', "”": '"', "„": '"', "’": "'", "‘": "'", "–": "-", "—": "-"})
+_LINK = re.compile(r"!?\[([^\[\]\n]+)\]\([^()\s]*\)")
+_EMPHASIS = re.compile(r"(?<![\w*_`~])([*_`~]{1,3})(?=\S)(.+?)(?<=\S)\1(?![\w*_`~])")
+_ROUGHLY = re.compile(rf"(?:{'|'.join(ROUGHLY)})\s*$", re.IGNORECASE)
+_YEARS = re.compile(r"\b((?:1[6-9]|20)\d\d)[–/-]\d\d\b")  # "2018–19"
+_ORDINAL = re.compile(r"\b\d+(?:st|nd|rd|th)\b")
 
 
 def checked(
-    claims: Sequence[Claim],
-    evidence: Sequence[Evidence],
-    lexical: Checking,
-    *,
-    voices: Sequence[str] = (),
-    reader: Reader | None = None,
-    most: int = 0,
+    claims: Sequence[Claim], evidence: Sequence[Evidence], voices: Sequence[str] = ()
 ) -> list[Checked]:
-    """Each claim with its verdict and the citations that it deserves, in order.
+    """Each claim with its verdict, in order.
 
-    A claim that its citations do not bear out, or that has none, is looked for in all evidence;
-    borne out by another piece, it cites that one. Of several citations those that bear nothing
-    of it go. A claim that cites nothing and is borne out by nothing is ``uncited``; one that is
-    not borne out keeps its citations, so that a reader sees what was claimed.
+    One that cites nothing, or another passage than the one in which it stands word for word, is
+    cited where it stands.
 
     Args:
-        voices: whose words alone bear out what reports nobody's by name; anybody's when empty.
-        reader: rules on doubtful claims, unless it is the lexical one.
-        most: claims that the reader may be asked about.
-
-    Raises:
-        ModelError: the embedder could not be run or reached.
+        voices: whose words alone are asked for; anybody's when empty.
     """
-    checker = _Checker(evidence=tuple(evidence), lexical=lexical, voices=frozenset(voices))
-    settled = [checker.check(claim) for claim in claims]
-    verdicts = ruled(settled, reader, most)
-    return [
-        checker.repaired(claim, _named(verdict, cited=checker.cites(claim)))
-        for claim, verdict in zip(claims, verdicts, strict=True)
-    ]
+    return [_check(claim, evidence, voices) for claim in claims]
 
 
-def against(
-    claims: Sequence[Claim],
-    candidates: Sequence[Sequence[Evidence]],
-    lexical: Checking,
-    *,
-    reader: Reader | None = None,
-    most: int = 0,
-) -> list[Verdict]:
-    """A verdict for each claim by whichever of its ``candidates`` bears it out best, in order.
-
-    What the claims cite does not count. A verdict by which the claim is not borne out points to
-    the passage that comes nearest.
-
-    Raises:
-        ModelError: the embedder could not be run or reached.
-    """
-    settled = []
-    for claim, pieces in zip(claims, candidates, strict=True):
-        stop_if_cancelled()
-        settled.append(_Checker(evidence=tuple(pieces), lexical=lexical).best(claim))
-    return ruled(settled, reader, most)
-
-
-def _named(verdict: Verdict, *, cited: bool) -> Verdict:
-    if cited or verdict.name.whole:
-        return verdict
-    return replace(verdict, name=VerdictName.UNCITED, key="", source=None)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
-    """A verdict by the built-in steps, and the texts that it was made from."""
-
-    claim: str
-    verdict: Verdict
-    passages: tuple[str, ...]
-
-    @property
-    def doubtful(self) -> bool:
-        """Whether a reader has something to add: support that is neither clear nor clearly none."""
-        return self.verdict.method == "support" and self.verdict.name == VerdictName.PARTIAL
-
-
-@dataclass(slots=True)
-class _Checker:
-    """Checks the claims of one answer; what is read of the evidence is read once."""
-
-    evidence: tuple[Evidence, ...]
-    lexical: Checking
-    voices: frozenset[str] = frozenset()
-    _stems: dict[str, frozenset[str]] = field(default_factory=dict)
-
-    def cites(self, claim: Claim) -> bool:
-        """Whether the claim cites evidence that there is."""
-        return any(piece.key in claim.keys for piece in self.evidence)
-
-    def check(self, claim: Claim) -> Settled:
-        """The verdict by what the claim cites, or by other evidence where that is better."""
-        cited = [piece for piece in self.evidence if piece.key in claim.keys]
-        return _extracted(claim, cited) or self._quoting(self._weighed(claim, cited))
-
-    def _weighed(self, claim: Claim, cited: Sequence[Evidence]) -> Settled:
-        told = self._told(claim)
-        first = self._settled(claim, told, cited) if cited else None
-        if first is not None and first.verdict.name.whole:
-            return first
-        others = [piece for piece in self.evidence if piece.key not in claim.keys]
-        found = self._elsewhere(claim, told, others)
-        if first is None:
-            return found or Settled(claim=claim.text, verdict=_nothing(), passages=())
-        return found if found is not None and found.verdict.name.whole else first
-
-    def best(self, claim: Claim) -> Settled:
-        """The verdict by the piece that bears the claim out best, whatever the claim cites."""
-        told = self._told(claim)
-        found = self._elsewhere(claim, told, self.evidence, least=0.0)
-        found = found or Settled(claim=claim.text, verdict=_nothing(), passages=())
-        return self._quoting(found)
-
-    def _quoting(self, found: Settled) -> Settled:
-        """``found`` as quoted, where all of the sentence stands there; not where it reports it."""
-        verdict, said = found.verdict, plain(found.claim)
-        if verdict.method != "verbatim":
-            return found
-        if not any(is_quotation(said, piece.text) for piece in self._pieces([verdict.key])):
-            return found
-        return replace(found, verdict=replace(verdict, name=VerdictName.QUOTED, reason=QUOTED))
-
-    def repaired(self, claim: Claim, verdict: Verdict) -> Checked:
-        """The claim with the citations that it deserves."""
-        known = tuple(piece.key for piece in self.evidence if piece.key in claim.keys)
-        if not verdict.name.whole or known == (verdict.key,):
-            return Checked(claim=claim, verdict=verdict)
-        others = [key for key in known if key != verdict.key]
-        kept = {key for key in others if self._useful(claim, verdict, known, key)}
-        keys = tuple(key for key in claim.keys if key == verdict.key or key in kept)
-        if verdict.key not in claim.keys:
-            keys = (verdict.key, *keys)
-        changed = keys != tuple(key for key in claim.keys if key in known)
-        return Checked(claim=replace(claim, keys=keys), verdict=verdict, repaired=changed)
-
-    def _useful(self, claim: Claim, verdict: Verdict, known: Sequence[str], key: str) -> bool:
-        """Whether ``key`` bears out the claim at least in part, alone or with the others."""
-        told = self._told(claim)
-        alone = self._settled(claim, told, self._pieces([key])).verdict
-        if alone.name.supports:
-            return True
-        if verdict.method not in ("support", RULED) or len(known) == 1:
-            return False
-        rest = self._pieces([each for each in known if each != key])
-        return self._settled(claim, told, rest).verdict.score < verdict.score - USEFUL
-
-    def _pieces(self, keys: Sequence[str]) -> list[Evidence]:
-        return [piece for piece in self.evidence if piece.key in keys]
-
-    def _elsewhere(
-        self,
-        claim: Claim,
-        told: Sequence[Report],
-        pieces: Sequence[Evidence],
-        *,
-        least: float = LEAST_SHARE,
-    ) -> Settled | None:
-        """The best verdict by one of ``pieces`` alone."""
-        if len(told) == 1 and not told[0].speakers:
-            found = quotation(told[0].text, whole(pieces))
-            if found is not None:
-                return Settled(claim=claim.text, verdict=found, passages=())
-        wanted = parse(claim.text).stem_set
-        shares = [
-            (len(wanted & self._stems_of(piece)) / max(1, len(wanted)), -place)
-            for place, piece in enumerate(pieces)
-        ]
-        near = [
-            pieces[-place]
-            for share, place in sorted(shares, reverse=True)[:LOOKED]
-            if share >= least
-        ]
-        found_in = [self._settled(claim, told, [piece]) for piece in near]
-        return min(found_in, key=lambda each: _order(each.verdict), default=None)
-
-    def _settled(self, claim: Claim, told: Sequence[Report], pieces: Sequence[Evidence]) -> Settled:
-        """The verdict by ``pieces`` together: the worst of the claim's clauses."""
-        verdicts = [self._by(report, pieces) for report in told]
-        return Settled(
-            claim=claim.text,
-            verdict=max(verdicts, key=_order),
-            passages=tuple(without_orders(piece.text) for piece in pieces),
-        )
-
-    def _by(self, report: Report, pieces: Sequence[Evidence]) -> Verdict:
-        if not report.speakers:
-            return settle(report.text, whole(pieces), self.lexical)
-        parts = parts_of(pieces, report.speakers)
-        verdict = settle(report.text, parts, self.lexical) if parts else _nothing()
-        if verdict.name.whole:
-            return verdict
-        anybody = settle(report.text, whole(pieces), self.lexical)
-        if not anybody.name.whole:
-            return verdict
-        who = " or ".join(sorted(report.speakers))
-        return Verdict(
-            name=VerdictName.UNSUPPORTED,
-            method="speaker",
-            score=verdict.score,
-            key=anybody.key,
-            source=anybody.source,
-            reason=f"the passage says so, but not in the words of {who}",
-        )
-
-    def _told(self, claim: Claim) -> list[Report]:
-        """What the claim reports; of nobody by name, it counts as said by ``voices``."""
-        told = reports(plain(claim.text), self._speakers())
-        return [one if one.speakers else replace(one, speakers=self.voices) for one in told]
-
-    def _speakers(self) -> list[str]:
-        named = (turn.speaker for piece in self.evidence for turn in piece.turns)
-        return list(dict.fromkeys(named))
-
-    def _stems_of(self, piece: Evidence) -> frozenset[str]:
-        if piece.key not in self._stems:
-            self._stems[piece.key] = piece.parsed.stem_set
-        return self._stems[piece.key]
-
-
-def _extracted(claim: Claim, cited: Iterable[Evidence]) -> Settled | None:
-    """The verdict on a sentence that was taken from a place and still stands there."""
-    if claim.source is None:
-        return None
-    for piece in cited:
-        start = claim.source.start - piece.span.start
-        here = without_orders(piece.text)
-        if start >= 0 and here[start : start + len(claim.text)] == claim.text:
+def _check(claim: Claim, evidence: Sequence[Evidence], voices: Sequence[str] = ()) -> Checked:
+    cited = [piece for piece in evidence if piece.key in claim.keys]
+    others = [piece for piece in evidence if piece.key not in claim.keys]
+    for piece in (*cited, *others):
+        span = _quoted(claim, piece)
+        if span is not None:
             verdict = Verdict(
                 name=VerdictName.QUOTED,
-                method="verbatim",
+                method=VERBATIM,
                 score=1.0,
                 key=piece.key,
-                source=claim.source,
+                source=span,
                 reason=QUOTED,
             )
-            return Settled(claim=claim.text, verdict=verdict, passages=())
-    return None
+            if not _said_by(piece, span, voices):
+                who = f"it is quoted, but not from {' or '.join(voices)}"
+                verdict = replace(
+                    verdict, name=VerdictName.UNSUPPORTED, method=SPEAKER, score=0.0, reason=who
+                )
+            if piece.key in claim.keys:
+                return Checked(claim=claim, verdict=verdict)
+            return Checked(claim=replace(claim, keys=(piece.key,)), verdict=verdict, repaired=True)
+    if not cited:
+        uncited = Verdict(name=VerdictName.UNCITED, method=NEAREST, score=0.0, reason=UNCITED)
+        return Checked(claim=claim, verdict=uncited)
+    return Checked(claim=claim, verdict=against(claim.text, cited))
 
 
-def _order(verdict: Verdict) -> tuple[int, float]:
-    """Better verdicts first."""
-    return verdict.name.rank, -verdict.score
+def _said_by(piece: Evidence, span: Span, voices: Sequence[str]) -> bool:
+    """Whether one of ``voices`` says what stands there; of what nobody speaks, anybody may."""
+    speakers = {turn.speaker.casefold() for turn in piece.turns if turn.span.overlaps(span)}
+    return not (voices and speakers) or not speakers.isdisjoint(map(str.casefold, voices))
 
 
-def _nothing() -> Verdict:
+def against(sentence: str, pieces: Sequence[Evidence]) -> Verdict:
+    """The verdict on a sentence by ``pieces`` without a model, quotations aside."""
+    near = nearest(sentence, pieces)
+    key, span = near or ("", None)
+    missing = missing_amounts(sentence, [told(piece) for piece in pieces]) if pieces else ()
+    if missing:
+        listed = ", ".join(missing)
+        return Verdict(
+            name=VerdictName.PARTIAL,
+            method=NUMBER,
+            score=0.0,
+            key=key,
+            source=span,
+            reason=f"the number {listed} stands nowhere in the cited text",
+        )
     return Verdict(
-        name=VerdictName.UNSUPPORTED,
-        method="support",
+        name=VerdictName.NOT_CHECKED,
+        method=NEAREST,
         score=0.0,
-        reason="the evidence shares too few words with the sentence",
+        key=key,
+        source=span,
+        reason=NOT_JUDGED if near else NOTHING_NEAR,
     )
 
 
-def ruled(settled: Sequence[Settled], reader: Reader | None, most: int) -> list[Verdict]:
-    """The verdicts after ``reader`` was asked about the first ``most`` doubtful claims.
+def quoting(sentence: str, pieces: Sequence[Evidence]) -> Verdict | None:
+    """The verdict on a sentence that stands word for word in one of ``pieces``; else None."""
+    found = _check(Claim(text=sentence, keys=tuple(piece.key for piece in pieces)), pieces)
+    return found.verdict if found.verdict.name == VerdictName.QUOTED else None
 
-    The lexical one made the scores, so it is not asked again. A reader that fails or cannot say
-    leaves the verdict and shows in its method and reason.
+
+def told(piece: Evidence) -> str:
+    """A piece with what is known beside its text: title, headings, place, date, who speaks."""
+    document = piece.hit.document
+    beside = [document.title, *piece.locator.heading, piece.locator.label]
+    beside += piece.hit.passage.speakers
+    if document.published_at is not None:
+        beside.append(f"{document.published_at:%Y %m %d}")
+    return without_orders(f"{' '.join(beside)}\n{piece.text}")
+
+
+# --- quotations ------------------------------------------------------------------------------
+
+
+def plain(sentence: str) -> str:
+    """``sentence`` without Markdown's emphasis, code marks and links."""
+    shown = _LINK.sub(r"\1", sentence)
+    for _ in range(2):  # bold inside italics
+        shown = _EMPHASIS.sub(r"\2", shown)
+    return shown
+
+
+def verbatim(words: str, text: str) -> Span | None:
+    """Where ``words`` stand in ``text``, but for white space, quotation marks and a final stop."""
+    parts = words.translate(_LOOSE).strip().rstrip(" .!?").split()
+    if not parts:
+        return None
+    pattern = r"(?<!\w)" + r"\s+".join(re.escape(part) for part in parts) + r"(?!\w)"
+    found = re.search(pattern, text.translate(_LOOSE))
+    return Span(start=found.start(), end=found.end()) if found else None
+
+
+def is_quotation(sentence: str, text: str) -> bool:
+    """Whether ``sentence`` is one of ``text``, or several in a row, word for word.
+
+    A part of one is not: what it leaves out may deny or limit it.
     """
-    if reader is None or "entails" not in reader.heads:
-        return [each.verdict for each in settled]
-    asked = [place for place, each in enumerate(settled) if each.doubtful][:most]
-    verdicts = [each.verdict for each in settled]
-    if not asked:
-        return verdicts
-    cases = [
-        Case(claim=settled[place].claim, passages=excerpts(*settled[place].passages))
-        for place in asked
-    ]
-    for place, ruling in zip(asked, _rulings(reader, cases), strict=True):
-        verdicts[place] = _after(verdicts[place], ruling)
-    return verdicts
+    return _whole_in(sentence, text) is not None
 
 
-def _rulings(reader: Reader, cases: Sequence[Case]) -> Sequence[Entailment]:
-    try:
-        rulings = reader.entails(cases)
-    except ModelError as error:
-        logger.warning("the reader failed, verdicts stay as they were: %s", error)
-        return [undecided(error)] * len(cases)
-    if len(rulings) != len(cases):
-        reason = f"the reader gave {len(rulings)} rulings for {len(cases)} claims"
-        logger.warning("%s, verdicts stay as they were", reason)
-        return [undecided(reason)] * len(cases)
-    return rulings
+def _whole_in(sentence: str, text: str) -> Span | None:
+    span = verbatim(sentence, text)
+    if span is None:
+        return None
+    around = [one for one in sentence_spans(text) if one.overlaps(span)]
+    if not around:
+        return None
+    rest = text[around[0].start : span.start] + text[span.end : max(span.end, around[-1].end)]
+    end = max(span.end, around[-1].end)  # with its final stop
+    return None if any(map(str.isalnum, rest)) else Span(start=span.start, end=end)
 
 
-def _after(verdict: Verdict, ruling: Entailment) -> Verdict:
-    if not ruling.decided:
-        reason = f"{verdict.reason}; the reader could not say: {ruling.reason}"
-        return replace(verdict, method=f"{verdict.method}; {FAILED}", reason=reason)
-    name, reason = VerdictName(ruling.name), ruling.reason or verdict.reason
-    return replace(verdict, name=name, method=RULED, reason=reason)
+def _quoted(claim: Claim, piece: Evidence) -> Span | None:
+    """Where in its document the claim stands word for word; orders planted there are blank."""
+    text = without_orders(piece.text)
+    if claim.source is not None:  # it was taken from there
+        start, end = (at - piece.span.start for at in (claim.source.start, claim.source.end))
+        if start >= 0 and text[start:end].split() == claim.text.split():
+            return claim.source
+    span = _whole_in(plain(claim.text), text)
+    if span is None or len(plain(claim.text).split()) < 2:
+        return None
+    return Span(start=piece.span.start + span.start, end=piece.span.start + span.end)
+
+
+def nearest(sentence: str, pieces: Sequence[Evidence]) -> tuple[str, Span] | None:
+    """The sentence of ``pieces`` that holds most of the words of ``sentence``: key and span."""
+    wanted = parse(sentence).stem_set
+    found: tuple[float, str, Span] | None = None
+    for piece in pieces:
+        for _, span in sentences_of(piece):
+            stems = parse(span.of(piece.text)).stem_set
+            shared = len(wanted & stems)
+            score = shared + shared / (len(stems) or 1)  # of two with as many, the shorter one
+            if shared and (found is None or score > found[0]):
+                moved = Span(start=piece.span.start + span.start, end=piece.span.start + span.end)
+                found = (score, piece.key, moved)
+    return found[1:] if found else None
+
+
+# --- amounts ---------------------------------------------------------------------------------
+
+
+def missing_amounts(sentence: str, texts: Sequence[str]) -> tuple[str, ...]:
+    """The amounts of ``sentence`` that stand nowhere in ``texts``, as they are said.
+
+    "66 million" and "66,000,000" are one amount; one said with a scale may be rounded, one called
+    rough ("about 300") be a little off. Words such as "one" and "first" are no amounts.
+    """
+    held = list(_amounts("\n".join(texts)))
+    values = [one.value for one in held]
+    # A table may say the scale in its head.
+    unscaled = [one.value for one in held if not _scaled(one)]
+    said = _ORDINAL.sub(" ", sentence)
+    counted = [float(number) for number in parse(said).amounts]
+    missing = []
+    for one in _amounts(said):
+        digits, value = _digits(one), one.value
+        named = digits is not None and not _scaled(one) and digits not in counted  # "GPT-4"
+        if named or _counts_things(one):
+            continue
+        loose = ROUND if _ROUGHLY.search(said[: said.find(one.said)]) else 1e-9
+        near = max(loose, _step(digits) / 2 if digits and _scaled(one) else 0.0)
+        there = any(isclose(value, other, rel_tol=near) for other in values)
+        if not there and (digits is None or digits not in unscaled):
+            missing.append(one.said)
+    return tuple(dict.fromkeys(missing))
+
+
+def _amounts(text: str) -> Iterator[Quantity]:
+    """The quantities of ``text``; "twenty-five" is one."""
+    text = _YEARS.sub(r"\1", text)
+    found = list(parse(text).quantities)
+    lower = text.casefold()
+    while found:
+        first = found.pop(0)
+        word = found[0].said.partition(" ")[0] if found else ""
+        joined = f"{first.said}-{word}"
+        if first.said.isalpha() and word.isalpha() and joined.casefold() in lower:
+            second = found.pop(0)
+            yield replace(second, said=joined, value=first.value + second.value)
+        else:
+            yield first
+
+
+def _digits(quantity: Quantity) -> float | None:
+    """The number before the scale of a quantity that is written in digits."""
+    found = re.search(r"\d[\d,]*(?:\.\d+)?", quantity.said)
+    return float(found.group().replace(",", "")) if found else None
+
+
+def _scaled(quantity: Quantity) -> bool:
+    """Whether it is said with a scale: "66 million"."""
+    digits = _digits(quantity)
+    return digits is not None and not isclose(digits, quantity.value)
+
+
+def _step(number: float) -> float:
+    """The size of the last digit of ``number``, as a share of it."""
+    shown = f"{number:f}".rstrip("0").rstrip(".")
+    return float(10 ** -len(shown.partition(".")[2]) / (number or 1))
+
+
+def _counts_things(quantity: Quantity) -> bool:
+    """Whether it may be no amount of the source: "one", "the first", "three reasons"."""
+    word = quantity.said.split()[0].casefold() if quantity.said else ""
+    if word in LOOSE_NUMBERS:
+        return True
+    return word in NUMBER_WORDS and not quantity.unit and quantity.value <= SMALL

@@ -1,63 +1,54 @@
-"""How sure an answer is: a learned score, what caps it, its band, and the reason in words.
+"""How sure an answer is: what its score comes from, what caps it, its band, the reason in words.
 
-The score is the probability that the material answers the question and that the answer shows it.
-Its weights stand in ``confidence.json``; ``benchmarks/train_confidence.py`` writes it. A base whose
-answers were rated may have a calibration of its own, which maps that score to another. The language
-model's own claim is recorded beside it, never mixed in.
+Of extracts the score is the fitted chance that they hold the answer (``extract_score.py``); of what
+a model wrote it comes from the judge's verdicts and that chance. A base whose answers were rated
+may have a calibration of its own, which maps the score to another. The language model's own claim
+is recorded beside it, never mixed in.
 """
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib import resources
 from typing import Literal, TypedDict
 
-from wellread.answers import RELAXED, Confidence
+from wellread.answers import RELAXED, Confidence, Verdict, VerdictName
 from wellread.ask.aggregate.queries.result import CATALOGUE_SURE
-from wellread.ask.verify.confidence_features import Features
+from wellread.ask.verify.check_claims import VERBATIM
+from wellread.ask.verify.judge import METHOD as JUDGE
 from wellread.ask.write.extracts import Extracts
+from wellread.ask.write.tail import Answered
 from wellread.kb import KnowledgeBase
-from wellread.models.base import Embedder
 from wellread.store.schema.calibration_values import Calibration
 
-FILE = "confidence.json"
-MEANING = ("sentence", "passage")
-WORDS = ("together", "words", "names", "closeness")
-READ = ("answers", "chosen")
-READ_WHOLE = (*READ, "passage", *WORDS)
 HIGH, MEDIUM = 0.75, 0.5
-CLOSE, NEAR = 0.6, 0.4  # cosines of the trained embedder
-WHOLE, MOST = 0.95, 0.6  # shares of the question's words
+BY_VERDICTS = 0.8  # what the verdicts weigh of a model's answer, the rest the evidence
+UNJUDGED = 0.7  # how sure an answer of a model is at most that nobody has judged
+ANSWERED: Mapping[Answered | None, float] = {"yes": 1.0, "partly": 0.75, "no": 0.4}
+_ANSWERED_SO: Mapping[Answered | None, str] = {
+    "yes": "answer the question",
+    "partly": "answer it in part",
+    "no": "do not answer it",
+}
 Band = Literal["high", "medium", "low", "none"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cap:
-    """What keeps an answer from being surer than ``most``, and why, in words.
-
-    Attributes:
-        share: of the score, what is left in any case.
-    """
+    """What keeps an answer from being surer than ``most``, and why, in words."""
 
     most: float
     why: str
-    share: float = 1.0
 
 
 LIMIT_LEFT_OUT = Cap(most=RELAXED, why="a limit of the question had to be left out")
 DISPUTED = Cap(most=RELAXED, why="the sources differ")
-NAMELESS = Cap(most=0.45, why="no passage has the name that is asked about")
 
 
 class Scale(TypedDict):
-    """What scores of a base are held against: the arguments of ``judge`` that hang on it alone."""
+    """What scores of a base are held against."""
 
     threshold: float
-    comparable: bool
     calibration: Calibration | None
 
 
@@ -69,48 +60,7 @@ def scale_of(kb: KnowledgeBase) -> Scale:
     """
     return Scale(
         threshold=kb.settings.qa.confidence_threshold,
-        comparable=comparable(kb.embedder),
         calibration=kb.catalogue.calibrations.live(),
-    )
-
-
-def judge(
-    features: Features,
-    threshold: float,
-    *,
-    model_claim: float | None = None,
-    caps: Sequence[Cap] = (),
-    comparable: bool = True,
-    calibration: Calibration | None = None,
-) -> Confidence:
-    """The score with its band and its reason.
-
-    Below ``threshold`` the band is ``none``, and so it is when no sentence is supported.
-
-    Args:
-        caps: what is known against the answer; each that lowers the score is named in the reason.
-        comparable: whether the cosines are those of the embedder that the weights were learned
-            with; when not, only words are weighed, and the reason says so.
-        calibration: the base's own; threshold and bands are held against what it makes of a score.
-    """
-    found = round(score(features, comparable=comparable), 3)
-    reasoning = _reason(features, comparable=comparable)
-    for cap in (*caps, *([NAMELESS] if not features.names else [])):
-        left = min(cap.most, round(found * cap.share, 3))
-        if left < found and features.support and found >= threshold:
-            found, reasoning = left, f"{reasoning}; but {cap.why}"
-    shipped = None if calibration is None else found
-    if calibration is not None:
-        found = calibration.of(found)
-        reasoning += (
-            f"; by {calibration.answers:,} rated answers of this base, {shipped} is {found}"
-        )
-    return Confidence(
-        score=found,
-        band=_band(found, threshold) if features.support else "none",
-        reasoning=reasoning,
-        model_claim=model_claim,
-        shipped=shipped,
     )
 
 
@@ -134,6 +84,57 @@ def of_extracts(kb: KnowledgeBase, found: Extracts, caps: Sequence[Cap] = ()) ->
         score=score,
         band=_band(score, scale["threshold"]),
         reasoning=likely,
+        shipped=None if calibration is None else shipped,
+    )
+
+
+def confidence_of_verdicts(
+    verdicts: Sequence[Verdict],
+    evidence: float,
+    answered: Answered | None,
+    *,
+    calibration: Calibration | None = None,
+    model_claim: float | None = None,
+    caps: Sequence[Cap] = (),
+) -> Confidence:
+    """How sure an answer is that a model wrote: by the judge's verdicts and the evidence.
+
+    Its band is ``none`` only where it says that it is no answer and cites nothing: what a model
+    wrote with a citation is shown. The three numbers are set by hand, not learned.
+
+    Args:
+        verdicts: of its sentences.
+        evidence: how likely the evidence answers the question, 0-1.
+        answered: what the model says of that itself.
+    """
+    stated = [one for one in verdicts if not one.states_nothing]
+    settled = [one for one in stated if one.name != VerdictName.NOT_CHECKED]
+    judged = any(one.method in (JUDGE, VERBATIM) for one in settled)
+    borne_out = sum(1.0 if one.name.whole else 0.5 * one.name.supports for one in settled)
+    cited = sum(one.name != VerdictName.UNCITED for one in stated)
+    if judged:
+        share = borne_out / len(settled)
+        found = BY_VERDICTS * share + (1 - BY_VERDICTS) * evidence
+        whole = sum(one.name.whole for one in settled)
+        reasoning = f"{whole} of {len(settled)} sentences are borne out by what they cite"
+    else:
+        share = cited / len(stated) if stated else 0.0
+        found = min(UNJUDGED, (share + evidence) / 2)
+        reasoning = f"{cited} of {len(stated)} sentences cite a passage, and nobody has judged them"
+    if answered in ANSWERED:
+        found *= ANSWERED[answered]
+        reasoning += f"; the model says that the sources {_ANSWERED_SO[answered]}"
+    for cap in caps:
+        if cap.most < found:
+            found, reasoning = cap.most, f"{reasoning}; but {cap.why}"
+    shipped = round(found, 3)
+    found = shipped if calibration is None else calibration.of(shipped)
+    answers = cited or (stated and answered in ("yes", "partly"))
+    return Confidence(
+        score=found,
+        band=_band(found, 0.0) if answers else "none",
+        reasoning=reasoning,
+        model_claim=model_claim,
         shipped=None if calibration is None else shipped,
     )
 
@@ -189,137 +190,9 @@ def of_correction(*, whole: bool, threshold: float) -> Confidence:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weights:
-    """A logistic regression: the log odds are ``bias`` and each feature times its weight."""
-
-    bias: float
-    features: Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Learned:
-    """The numbers that come with the package.
-
-    Attributes:
-        embedder: the embedder whose cosines ``whole`` was learned with.
-        whole: for answers over that embedder's vectors.
-        by_words: for those over any other: one model's cosine of .6 is another's .3.
-        read: as ``whole``, for answers whose passages the reader read.
-        read_by_words: as ``by_words``, for the same.
-    """
-
-    embedder: str
-    whole: Weights
-    by_words: Weights
-    read: Weights
-    read_by_words: Weights
-
-    def weights(self, features: Features, *, comparable: bool) -> Weights:
-        """Those that ``features`` are weighed with."""
-        if features.answers is None:
-            return self.whole if comparable else self.by_words
-        return self.read if comparable else self.read_by_words
-
-
-def score(features: Features, *, comparable: bool) -> float:
-    """How likely the answer is right, 0-1.
-
-    Sentences that are not borne out count against it: with none of them borne out half is left.
-
-    Args:
-        comparable: whether the cosines are those of ``Learned.embedder``.
-    """
-    odds = weigh(features, learned().weights(features, comparable=comparable))
-    return (1 + features.support) / 2 / (1 + math.exp(-odds))
-
-
-def comparable(embedder: Embedder) -> bool:
-    """Whether the cosines of ``embedder`` are those that the weights were learned with.
-
-    A file of another precision has the same cosines; so only the model's name counts.
-    """
-    return embedder.identity.partition("/")[0] == learned().embedder
-
-
-def weigh(features: Features, weights: Weights) -> float:
-    """The log odds of ``features``, whatever was borne out."""
-    values = values_of(features)
-    return weights.bias + math.fsum(
-        weight * values[name] for name, weight in weights.features.items()
-    )
-
-
-def values_of(features: Features) -> dict[str, float]:
-    """The features that are weighed, by name."""
-    return {
-        "sentence": features.sentence,
-        "passage": features.passage,
-        "together": features.together,
-        "words": features.words,
-        "names": features.names,
-        "closeness": features.closeness,
-        "answers": features.answers or 0.0,
-        "chosen": features.chosen or 0.0,
-    }
-
-
-@cache
-def learned() -> Learned:
-    """The numbers that come with the package."""
-    file = resources.files("wellread.ask.verify") / FILE
-    read = json.loads(file.read_text(encoding="utf-8"))
-    return Learned(
-        embedder=str(read["embedder"]),
-        whole=_weights(read["whole"], MEANING + WORDS),
-        by_words=_weights(read["by_words"], WORDS),
-        read=_weights(read["read"], READ_WHOLE),
-        read_by_words=_weights(read["read_by_words"], READ + WORDS),
-    )
-
-
-def _weights(read: Mapping[str, float], names: tuple[str, ...]) -> Weights:
-    return Weights(bias=float(read["bias"]), features={name: float(read[name]) for name in names})
-
-
 def _band(found: float, threshold: float) -> Band:
     if found < threshold:
         return "none"
     if found >= HIGH:
         return "high"
     return "medium" if found >= MEDIUM else "low"
-
-
-def _reason(features: Features, *, comparable: bool) -> str:
-    parts = [_by_meaning(features)] if comparable else []
-    if features.answers is not None:
-        likely = 1 / (1 + math.exp(-features.answers))
-        parts.insert(0, f"the reader gives it {likely:.0%} that a passage answers")
-    parts.append(f"one passage holds {_share(features.words)} words")
-    if features.names < 1:
-        parts.append(
-            f"only {features.names:.0%} of its names and numbers"
-            if features.names
-            else "none of its names and numbers"
-        )
-    said = ", ".join(parts)
-    if not comparable:
-        said += " (judged by words alone: the weights were not learned with this embedder)"
-    if features.support < 1:
-        borne = f"{features.support:.0%}" if features.support else "none"
-        said += f"; {borne} of the sentences are borne out by what they cite"
-    return said
-
-
-def _by_meaning(features: Features) -> str:
-    nearest = max(features.sentence, features.passage)
-    how = "close to" if nearest >= CLOSE else "near" if nearest >= NEAR else "far from"
-    return f"the best passage is {how} the question ({nearest:.2f})"
-
-
-def _share(share: float) -> str:
-    if share >= WHOLE:
-        return "all the question's"
-    if share >= MOST:
-        return f"most of the question's ({share:.0%})"
-    return f"{share:.0%} of the question's" if share else "none of the question's"

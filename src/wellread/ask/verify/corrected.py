@@ -1,10 +1,10 @@
 """What an expert put right is the answer when the same question is asked again.
 
-The expert's words come first, sentence by sentence, each on the place that they rest on and checked
-against it like any other sentence; what the checker cannot see there is shown as partly supported,
-on the expert's word. Where an expert put single sentences right, those of the answer that they had
-nothing against follow. It comes before anything is searched or written, so no model can contradict
-it. What it rests on has to be inside the limits of the question.
+The expert's words come first, sentence by sentence, each on the place that they rest on; one that
+does not stand there word for word is shown as partly supported, on the expert's word. Where an
+expert put single sentences right, those of the answer that they had nothing against follow. It
+comes before anything is searched or written, so no model can contradict it. What it rests on has to
+be inside the limits of the question.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from wellread.ask.retrieve.learned.flagged_sentences import flagged_sentences
 from wellread.ask.retrieve.learned.rated_questions import RatedAnswer
 from wellread.ask.retrieve.past_questions import corrections
 from wellread.ask.verify.answered_before import METHOD, Before
-from wellread.ask.verify.check_claims import checked
+from wellread.ask.verify.check_claims import NUMBER, checked
 from wellread.ask.verify.confidence import of_correction
 from wellread.ask.write.drafting import Written
 from wellread.identity import sentence_hash
@@ -78,11 +78,8 @@ def _made(kb: KnowledgeBase, analysis: Analysis, rated: RatedAnswer) -> Before |
         for one in fit
     ]
     pieces = list({piece.key: piece for piece in evidence.values()}.values())
-    found = checked(claims, pieces, kb.lexical, reader=kb.reader, most=kb.settings.reader.most)
+    found = checked(claims, pieces)
     held = [_on_its_place(claim, item, pieces) for claim, item in zip(claims, found, strict=True)]
-    held = [
-        item for one, item in zip(fit, held, strict=True) if one.own or item.verdict.name.supports
-    ]
     return Before(
         written=Written(
             text=" ".join(item.claim.text for item in held),
@@ -142,7 +139,10 @@ def _kept(rated: RatedAnswer) -> list[_Said]:
             own=False,
         )
         for place, sentence in enumerate(answer.sentences)
-        if place not in against and sentence.verdict.name.supports and BLANK not in sentence.text
+        if place not in against
+        and sentence.verdict.name != VerdictName.UNSUPPORTED
+        and sentence.citations
+        and BLANK not in sentence.text
     ]
 
 
@@ -227,7 +227,7 @@ def _on_its_place(claim: Claim, item: Checked, evidence: Sequence[Evidence]) -> 
 
 def _reason(verdict: Verdict) -> str:
     said = "an expert put it so, and the place that they gave has not changed since"
-    why = verdict.reason if not verdict.name.supports else ""
+    why = verdict.reason if verdict.method == NUMBER else ""
     return f"{said}; {why}" if why else said
 
 

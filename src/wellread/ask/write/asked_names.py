@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wellread.answers import Claim, Evidence
+from wellread.answers import Evidence
 from wellread.ask.understand.answer_kind import spells
 from wellread.questions import Analysis
 from wellread.text.english_types import A_DATE, A_MONTH
 from wellread.text.names import is_acronym
 from wellread.text.parsed import parse
-
-BEFORE = 200  # characters before a sentence in which what it tells of may be named
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +57,6 @@ def share_named(things: Sequence[Thing], piece: Evidence, *texts: str) -> float:
     speakers = [one.speaker for one in piece.turns]
     text = " ".join([piece.hit.document.title, *piece.locator.heading, *speakers, *texts])
     return sum(thing.named_in(text) for thing in things) / len(things)
-
-
-def _around(piece: Evidence, claim: Claim) -> str:
-    start = claim.source.start - piece.span.start if claim.source else len(piece.text)
-    before = piece.text[max(0, start - BEFORE) : max(0, start)]
-    document = piece.hit.document
-    names = (*document.authors, *(one.speaker for one in piece.turns))
-    above = (document.title, *piece.locator.heading, document.uri, document.url, *names)
-    return f"{' '.join(above)} {before} {claim.text}"
 
 
 def _called(said: str, name: str) -> bool:

@@ -17,6 +17,7 @@ from wellread.ask.retrieve.learned.flagged_sentences import FlaggedSentences, fl
 from wellread.ask.write.parse_draft import VisibleStream, parse_draft
 from wellread.ask.write.prompts import build_prompt, guard_of
 from wellread.ask.write.prompts.source_facts import SourceFacts, source_facts
+from wellread.ask.write.tail import Answered
 from wellread.ask_settings import Role
 from wellread.errors import BudgetError, ModelError
 from wellread.kb import KnowledgeBase
@@ -37,6 +38,7 @@ class Written:
         unknown_keys: evidence keys that the model made up; they are already removed.
         withheld: sentences that must not be shown (``guard.py``); they are already removed.
         model_claim: the model's own confidence, 0-1.
+        answered: whether the evidence answers the question, by the model; None: it does not say.
     """
 
     text: str
@@ -46,6 +48,7 @@ class Written:
     unknown_keys: int = 0
     withheld: int = 0
     model_claim: float | None = None
+    answered: Answered | None = None
     data_gaps: tuple[str, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     usage: Usage = field(default_factory=Usage)
@@ -167,10 +170,11 @@ async def _by_model(
     rest = visible.finish()
     if rest:
         yield TokenEvent(text=rest)
-    draft = parse_draft("".join(reply), {piece.key for piece in asked.evidence}, guard)
-    if not draft.text.strip():
-        raise ModelError(f"{model.identity} gave an empty reply", retryable=True)
+    keys = {piece.key for piece in asked.evidence}
+    draft = parse_draft("".join(reply), keys, guard, evidence=asked.evidence)
     tail = draft.tail
+    if not draft.claims:
+        raise ModelError(f"{model.identity} gave an empty reply", retryable=True)
     drafting.written = Written(
         text=draft.text,
         claims=draft.claims,
@@ -178,6 +182,7 @@ async def _by_model(
         unknown_keys=draft.unknown_keys,
         withheld=draft.withheld,
         model_claim=tail.confidence if tail else None,
+        answered=tail.answered if tail else None,
         data_gaps=tail.data_gaps if tail else (),
         conflicts=tuple(Conflict(about=each) for each in tail.conflicts) if tail else (),
         usage=Usage(

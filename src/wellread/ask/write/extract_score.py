@@ -33,6 +33,12 @@ FREE = ("rank", "log_rank", "cover", "cover_above", "prose")
 NETWORK = ("odds", "peak")
 COSINES = ("cosine", "sentence")
 COLUMNS = (*FREE, *NETWORK, *COSINES)
+MODES = {
+    "free": FREE,
+    "network": FREE + NETWORK,
+    "cosines": FREE + COSINES,
+    "full": COLUMNS,
+}
 SURE = ("most_odds", "odds", "most_cosine", "most_sentence", "sentence", "most_cover", "cover",
         "lead", "rank")  # fmt: skip
 Matrix = NDArray[np.float64]

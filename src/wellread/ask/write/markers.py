@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from wellread.answers import Evidence
 
 LONGEST_RANGE = 50
 
@@ -37,6 +40,13 @@ _REFERENCES = re.compile(
     r"(?:[ \t]+(?:used|cited|list))?[ \t]*:?(?:\*{2})?:?[ \t]*"
 )
 _CLOSES = frozenset(".,;:!?)]}»”\"'|*_%…")
+
+
+# "[Title]", "[Title, p. 5]", "[Title @ 12:14]", "[Source: id]"
+_NAMED = re.compile(
+    r"\[(?:Source:\s*)?(?P<name>[^\[\]\n]{1,300}?)"
+    r"(?:,\s*pp?\.\s*(?P<page>\d{1,5})[^\[\]]{0,10}|\s*@\s*(?P<time>\d{1,3}(?::\d{2}){1,2}))?\]"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,3 +247,33 @@ def _apply(text: str, cuts: list[_Cut], markers: list[Marker]) -> tuple[str, lis
 
     kept = [Marker(place=new_place(marker.place), keys=marker.keys) for marker in markers]
     return "".join(pieces), kept + added
+
+
+def keyed_by_title(evidence: Sequence[Evidence]) -> Callable[[str], str]:
+    """Puts keys in place of markers that name a piece by its title, page, time or id."""
+    by_name: dict[str, list[Evidence]] = {}
+    for piece in evidence:
+        document = piece.hit.document
+        stem = PurePosixPath(document.uri).stem  # as files of entries are called by their ids
+        for name in {document.title, document.id, document.uri, stem} - {""}:
+            by_name.setdefault(" ".join(name.split()).casefold(), []).append(piece)
+
+    def keyed(found: re.Match[str]) -> str:
+        pieces = by_name.get(" ".join(found["name"].split()).casefold())
+        if not pieces:
+            return found.group()
+        return f"[{min(pieces, key=lambda piece: _away(piece, found)).key}]"
+
+    return lambda text: _NAMED.sub(keyed, text) if by_name else text
+
+
+def _away(piece: Evidence, found: re.Match[str]) -> float:
+    """How far the piece is from the page or the time that a marker names."""
+    if found["page"]:
+        return abs(int(found["page"]) - (piece.locator.page or 0))
+    if found["time"]:
+        seconds = 0
+        for part in found["time"].split(":"):
+            seconds = 60 * seconds + int(part)
+        return abs(seconds - (piece.locator.begin or 0))
+    return 0

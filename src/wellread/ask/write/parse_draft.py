@@ -6,12 +6,12 @@ Nothing here raises: a reply is a model's, so every text is a reply.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from wellread.answers import Claim
-from wellread.ask.write.markers import HALF_MARKER, Marker, MarkerReader
+from wellread.answers import Claim, Evidence
+from wellread.ask.write.markers import HALF_MARKER, Marker, MarkerReader, keyed_by_title
 from wellread.ask.write.prompts.guard import CALL_LINE, Guard, Shown
 from wellread.ask.write.tail import Tail, find_tail, read_tail
 from wellread.text.sentences import sentence_spans
@@ -24,6 +24,7 @@ _DIVIDER = re.compile(r"\s*\|?(?:\s*:?-+:?\s*\|)*\s*:?-+:?\s*\|?\s*")
 _LINE_HEAD = re.compile(
     r"[ \t]*(?:>[ \t]*)*(?:(?:[-*+•‣▪]|\d{1,3}[.)])[ \t]+)?(?:\[[ xX]\][ \t]+)?"
 )
+_ITEM = re.compile(r"[ \t]*(?:[-*+•‣▪]|\d{1,3}[.)])[ \t]")
 _REACH = 1_000  # characters of what was shown, that a run of the prompt's words may begin in
 _LINE_END = re.compile(r"\n")
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]*_`]*\s|\n")
@@ -52,24 +53,37 @@ class Draft:
     withheld: int = 0
 
 
-def parse_draft(reply: str, known_keys: Collection[str], guard: Guard | None = None) -> Draft:
-    """Read a model's reply.
+def parse_draft(
+    reply: str,
+    known_keys: Collection[str],
+    guard: Guard | None = None,
+    *,
+    evidence: Sequence[Evidence] = (),
+) -> Draft:
+    """Read a model's reply; one that is an object as a whole is read as its ``answer``.
 
     Args:
         known_keys: the evidence keys that it was given.
         guard: takes out what must not be shown; None trusts the reply.
+        evidence: what markers by title, page, time or id stand for.
     """
     reply = reply.replace("\r\n", "\n")
     place, state = find_tail(reply)
     tail, broken = read_tail(reply[place:], known_keys) if state == "tail" else (None, False)
     reader = MarkerReader(known_keys)
-    body, references = reader.without_references(reply[:place].strip())
+    said = reply[:place].strip() or (tail.answer if tail else "")
+    body, references = reader.without_references(said)
     shown = guard.shown(body) if guard else Shown(text=body)
-    body = shown.text.strip()
-    stripped = reader.strip(body)
+    by_title = keyed_by_title(evidence)
+    stripped = reader.strip(by_title(shown.text.strip()))
+    claims = _claims(stripped.text, stripped.markers)
+    if tail and tail.citations and not any(claim.keys for claim in claims):
+        cited = reader.strip(by_title("".join(f"[{one}]" for one in tail.citations)))
+        keys = tuple(dict.fromkeys(key for marker in cited.markers for key in marker.keys))
+        claims = tuple(replace(claim, keys=keys) for claim in claims)
     # A tail's strings are shown to readers, to whom a key says nothing.
     return Draft(
-        claims=_claims(stripped.text, stripped.markers),
+        claims=claims,
         text=stripped.text,
         tail=_for_readers(tail, reader, guard) if tail else None,
         unknown_keys=stripped.unknown_keys + reader.strip(references).unknown_keys,
@@ -140,20 +154,21 @@ def _for_readers(tail: Tail, reader: MarkerReader, guard: Guard | None) -> Tail:
         stripped = (reader.strip(line).text.strip() for line in allowed)
         return tuple(line for line in stripped if line)
 
-    return Tail(
-        confidence=tail.confidence,
-        reasoning=" ".join(plain([tail.reasoning])),
+    return replace(
+        tail,
+        answer="",
         data_gaps=plain(tail.data_gaps),
         conflicts=plain(tail.conflicts),
-        relevance=tail.relevance,
     )
 
 
 def _claims(text: str, markers: Sequence[Marker]) -> tuple[Claim, ...]:
     """The sentences of ``text`` with the keys of the markers that belong to them."""
     lines = _sentences_by_line(text, markers)
+    leads = dict(zip((line.start for line, _ in lines), _leads(text.split("\n")), strict=True))
     spans = [span for _, sentences in lines for span in sentences]
     keys: dict[int, list[str]] = {span.start: [] for span in spans}
+    lead = {span.start: leads[line.start] for line, found in lines for span in found}
     for line, sentences in lines:
         here = [marker for marker in markers if line.start <= marker.place <= line.end]
         if not sentences:
@@ -166,8 +181,31 @@ def _claims(text: str, markers: Sequence[Marker]) -> tuple[Claim, ...]:
             if owner is not None:
                 keys[owner.start] += marker.keys
     return tuple(
-        Claim(text=span.of(text), keys=tuple(dict.fromkeys(keys[span.start]))) for span in spans
+        Claim(
+            text=span.of(text),
+            keys=tuple(dict.fromkeys(keys[span.start])),
+            lead=lead[span.start],
+        )
+        for span in spans
     )
+
+
+def _leads(lines: Sequence[str]) -> Iterator[str]:
+    """For each line what it is read with: the head of its table, the line above its list."""
+    head = above = ""
+    for line, following in pairwise((*lines, "")):
+        if line.lstrip().startswith("|"):
+            opens = "-" in following and _DIVIDER.fullmatch(following)
+            head = line.strip(" \t|") if opens else head
+            yield "" if opens else head
+            continue
+        head = ""
+        if _ITEM.match(line):
+            yield above
+            continue
+        if line.strip():
+            above = line.strip(" \t*_") if line.rstrip(" *_").endswith(":") else ""
+        yield ""
 
 
 def _sentences_by_line(text: str, markers: Sequence[Marker]) -> list[tuple[Span, list[Span]]]:
@@ -198,13 +236,12 @@ def _sentences(line: str, offset: int, places: Sequence[int], following: str) ->
     else:
         head = _LINE_HEAD.match(line)
         begin = head.end() if head else 0
-        # A marker behind a full stop ends a sentence, also where the breaker saw an abbreviation.
-        ends = [
-            place - offset
-            for place in places
-            if begin < place - offset < len(line) and line[place - offset - 1] in ".!?"
-        ]
-        borders = [begin, *ends, len(line)]
+        # A marker at a full stop ends a sentence, also where the breaker saw an abbreviation or
+        # goes on in lower case.
+        here = [place - offset for place in places if begin < place - offset < len(line)]
+        ends = {place for place in here if line[place - 1] in ".!?"}
+        ends |= {place + 1 for place in here if line[place] in ".!?" and line[place - 1].isalnum()}
+        borders = [begin, *sorted(ends - {len(line)}), len(line)]
         spans = [
             Span(start=start + span.start, end=start + span.end)
             for start, end in pairwise(borders)

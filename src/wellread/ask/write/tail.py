@@ -12,11 +12,12 @@ import math
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic_core import from_json
 
-FIELDS = ("confidence", "reasoning", "data_gaps", "conflicts", "relevance")
+FIELDS = ("answered", "confidence", "data_gaps", "conflicts", "relevance", "answer")
+Answered = Literal["yes", "partly", "no"]
 LONGEST_TAIL = 50_000
 
 _CANDIDATE = re.compile(r"^[ \t]*[-`{]", re.MULTILINE)
@@ -38,15 +39,20 @@ class Tail:
     """What the model says about its answer. Fields that it left out are empty.
 
     Attributes:
+        answered: whether the evidence answers the question.
         confidence: its own claim, 0-1.
         relevance: known evidence keys to 0-1.
+        answer: the text, where all of the reply is one object.
+        citations: keys or titles that such an object cites for all of its text.
     """
 
+    answered: Answered | None = None
     confidence: float | None = None
-    reasoning: str = ""
     data_gaps: tuple[str, ...] = ()
     conflicts: tuple[str, ...] = ()
     relevance: Mapping[str, float] = field(default_factory=dict)
+    answer: str = ""
+    citations: tuple[str, ...] = ()
 
 
 def find_tail(
@@ -77,7 +83,7 @@ def read_tail(section: str, known_keys: Collection[str]) -> tuple[Tail | None, b
     start = section.find("{")
     if start < 0:
         return None, bool(section.strip(" \t\r\n-`"))
-    values, broken = _load(section[start : start + LONGEST_TAIL])
+    values, broken = load_object(section[start : start + LONGEST_TAIL])
     if values is None:
         return None, True
     known = {key.casefold(): key for key in known_keys}
@@ -87,11 +93,15 @@ def read_tail(section: str, known_keys: Collection[str]) -> tuple[Tail | None, b
         if isinstance(relevance, dict)
         else {}
     )
-    reasoning = values.get("reasoning")
+    answer = values.get("answer")
+    said = str(values.get("answered", "")).strip().casefold()
+    answered = next((one for one in get_args(Answered) if one == said), None)
     return (
         Tail(
+            answered=answered,
             confidence=_share(values.get("confidence")),
-            reasoning=" ".join(reasoning.split()) if isinstance(reasoning, str) else "",
+            answer=answer.strip() if isinstance(answer, str) else "",
+            citations=_strings(values.get("citations")),
             data_gaps=_strings(values.get("data_gaps")),
             conflicts=_strings(values.get("conflicts")),
             relevance={
@@ -127,7 +137,7 @@ def _may_become_tail(rest: str) -> bool:
     return any(f'"{name}"'.startswith(first) for name in FIELDS)
 
 
-def _load(text: str) -> tuple[dict[str, Any] | None, bool]:
+def load_object(text: str) -> tuple[dict[str, Any] | None, bool]:
     """The object at the beginning of ``text``, whole or as far as it goes."""
     try:
         values, _ = json.JSONDecoder().raw_decode(text)

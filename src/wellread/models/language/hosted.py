@@ -26,6 +26,7 @@ from pydantic_ai.exceptions import (
     UserError,
 )
 from pydantic_ai.messages import (
+    ModelMessage,
     ModelResponse,
     ModelResponseStreamEvent,
     PartDeltaEvent,
@@ -33,7 +34,7 @@ from pydantic_ai.messages import (
     TextPart,
     TextPartDelta,
 )
-from pydantic_ai.models import Model, StreamedResponse
+from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 from pydantic_ai.settings import ModelSettings
 
 from wellread.ask_settings import GenerationSettings
@@ -58,11 +59,13 @@ class Wire:
         connect: the library's model at an endpoint, over a given client.
         chooses: the field of a model's profile that says that it refuses a temperature.
         counts_end_a_reply: whether token counts come last, so that they prove a whole reply.
+        marks_cache: whether it keeps read what a mark in the prompt says.
     """
 
     connect: Callable[[Endpoint, httpx2.AsyncClient], Model]
     chooses: str = ""
     counts_end_a_reply: bool = False
+    marks_cache: bool = False
 
 
 # Each imports its client here: heavy (a second each), and only there with the extra.
@@ -103,7 +106,7 @@ def _anthropic() -> Wire:
         return AnthropicModel(endpoint.model, provider=AnthropicProvider(anthropic_client=client))
 
     # The first event of a reply holds a count already.
-    return Wire(connect=connect, chooses="anthropic_disallows_sampling_settings")
+    return Wire(connect=connect, chooses="anthropic_disallows_sampling_settings", marks_cache=True)
 
 
 def _google() -> Wire:
@@ -145,6 +148,7 @@ class HostedModel:
         self._failures = Failures(endpoint, settings)
         self._refuses_temperature = False
         self._refuses_tools = False
+        self._refuses_schema = False
 
     @property
     def identity(self) -> str:
@@ -214,19 +218,26 @@ class HostedModel:
         if not (model.profile.get(self._wire.chooses) or self._refuses_temperature):
             asked = prompt.temperature
             options["temperature"] = settings.temperature if asked is None else asked
-        try:
-            return await _ask(model, prompt, options, stack)
-        except ModelHTTPError as error:
-            self._refuses_tools = self._refuses_tools or (
-                bool(prompt.tools) and _is_about(error, "tool", "function call")
-            )
-            if "temperature" not in options or not _is_about(error, "temperature"):
-                raise
-            # A model newer than the library's list of those that choose their own.
-            logger.info("%s takes no temperature; asked again without", self.identity)
-            self._refuses_temperature = True
-            del options["temperature"]
-            return await _ask(model, prompt, options, stack)
+        structured = bool(prompt.schema and model.profile.get("supports_json_schema_output"))
+        while True:
+            messages = messages_of(prompt, marked=self._wire.marks_cache)
+            parameters = offered(prompt, structured=structured and not self._refuses_schema)
+            try:
+                return await _ask(model, messages, parameters, options, stack)
+            except ModelHTTPError as error:
+                self._refuses_tools = self._refuses_tools or (
+                    bool(prompt.tools) and _is_about(error, "tool", "function call")
+                )
+                if "temperature" in options and _is_about(error, "temperature"):
+                    # A model newer than the library's list of those that choose their own.
+                    logger.info("%s takes no temperature; asked again without", self.identity)
+                    self._refuses_temperature = True
+                    del options["temperature"]
+                elif parameters.output_object and _is_about(error, "format", "schema"):
+                    logger.info("%s takes no schema; asked again without", self.identity)
+                    self._refuses_schema = True
+                else:
+                    raise
 
     def _finish(self, reply: ModelResponse, *, wrote: bool, asked_for: bool) -> ModelUsage:
         """The usage of a reply that has ended, once it is known to be a whole one."""
@@ -266,13 +277,17 @@ def certificates(*, trust_env: bool) -> ssl.SSLContext:
 
 
 async def _ask(
-    model: Model, prompt: Prompt, options: ModelSettings, stack: AsyncExitStack
+    model: Model,
+    messages: list[ModelMessage],
+    parameters: ModelRequestParameters,
+    options: ModelSettings,
+    stack: AsyncExitStack,
 ) -> StreamedResponse:
     opening = model_request_stream(
         model,
-        messages_of(prompt),
+        messages,
         model_settings=options,
-        model_request_parameters=offered(prompt),
+        model_request_parameters=parameters,
         instrument=False,
     )
     try:

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator
 
 from pydantic_ai.messages import (
+    CachePoint,
     ModelMessage,
     ModelRequest,
     ModelRequestPart,
@@ -18,9 +19,11 @@ from pydantic_ai.messages import (
     TextPart,
     ToolCallPart,
     ToolReturnPart,
+    UserContent,
     UserPromptPart,
 )
 from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.tools import ToolDefinition
 
 from wellread.models.base import Exchange, Prompt, ToolCall
@@ -28,10 +31,17 @@ from wellread.models.base import Exchange, Prompt, ToolCall
 NO_WORDS = "(no words)"  # some servers refuse an empty message
 
 
-def messages_of(prompt: Prompt) -> list[ModelMessage]:
-    """The prompt with what was said since."""
+def messages_of(prompt: Prompt, *, marked: bool = False) -> list[ModelMessage]:
+    """The prompt with what was said since.
+
+    Args:
+        marked: whether the server wants a mark behind what other prompts begin with as well.
+    """
+    asked: str | list[UserContent] = prompt.user
+    if marked and prompt.shared:
+        asked = [prompt.user[: prompt.shared], CachePoint(), prompt.user[prompt.shared :]]
     first = ModelRequest(
-        parts=[SystemPromptPart(content=prompt.system), UserPromptPart(content=prompt.user)]
+        parts=[SystemPromptPart(content=prompt.system), UserPromptPart(content=asked)]
     )
     messages: list[ModelMessage] = [first]
     for exchange in prompt.history:
@@ -40,9 +50,12 @@ def messages_of(prompt: Prompt) -> list[ModelMessage]:
     return messages
 
 
-def offered(prompt: Prompt) -> ModelRequestParameters:
-    """The tools of the prompt as the library takes them."""
+def offered(prompt: Prompt, *, structured: bool = False) -> ModelRequestParameters:
+    """The tools of the prompt as the library takes them; its schema where it is ``structured``."""
+    schema = dict(prompt.schema) if prompt.schema and structured else None
     return ModelRequestParameters(
+        output_mode="native" if schema else "text",
+        output_object=OutputObjectDefinition(name="reply", json_schema=schema) if schema else None,
         function_tools=[
             ToolDefinition(
                 name=tool.name,
@@ -50,7 +63,7 @@ def offered(prompt: Prompt) -> ModelRequestParameters:
                 parameters_json_schema=dict(tool.parameters),
             )
             for tool in prompt.tools
-        ]
+        ],
     )
 
 

@@ -1,43 +1,28 @@
-"""Readers behind HTTP servers: a reranker in one of two wire formats, and a fact-checking model.
+"""Readers behind HTTP servers: a reranker in one of two wire formats.
 
 ``tei``: Text Embeddings Inference, ``POST {url}/rerank`` with ``query`` and ``texts``. ``jina``:
 the form that Jina began and Cohere, vLLM, Infinity, llama.cpp and LocalAI speak too, ``POST
-{url}/rerank`` with ``model``, ``query`` and ``documents``. Fact-checking: ``{document, claim}`` is
-posted to the address as it is set; the reply is an object with ``probability`` or ``score`` (0 to
-1), or such an object in a list of one.
+{url}/rerank`` with ``model``, ``query`` and ``documents``.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from wellread.errors import ModelError
 from wellread.models.json_http import Poster, Target, indexed, sendable, text_batches
-from wellread.models.reader import (
-    Case,
-    Entailment,
-    Excerpt,
-    Scores,
-    by_probability,
-    told_alone,
-    unit,
-)
+from wellread.models.reader import Excerpt, Scores, unit
 
 Wire = Literal["jina", "tei"]
 ROUTE = "rerank"
-RETRIES = 2  # of a ranking; a claim is tried once more
+RETRIES = 2
 MAX_CHARACTERS = 8_000
 """More of one text is cut off: most rerankers read some 512 word pieces."""
 BATCH_CHARACTERS = 200_000
 LARGEST = float(np.finfo(np.float32).max)
-AT_ONCE = 4  # claims
-MAX_DOCUMENT, MAX_CLAIM = 20_000, 2_000  # characters; more is cut off
-FIELDS = ("probability", "score")
 
 
 class _Format(NamedTuple):
@@ -58,33 +43,12 @@ HINTS = {
     413: "the texts are longer than the model reads; lower chunking.tokens",
     422: "check reader.model and reader.format",
 }
-CHECKING_HINTS = {
-    400: "the server must take {document, claim}",
-    404: "reader.entails_url is the whole address of the service, its path included",
-    422: "the server must take {document, claim}",
-}
 
 
-class _HttpReader:
-    """What asks one server. Safe to call from several threads."""
-
-    def __init__(self, target: Target, sleep: Callable[[float], object]) -> None:
-        self._poster = Poster(target, sleep=sleep)
-
-    @property
-    def identity(self) -> str:
-        """The server."""
-        return f"http:{self._poster.host}"
-
-    def close(self) -> None:
-        """Close the connections; the reader cannot be used any more."""
-        self._poster.close()
-
-
-class HttpReranking(_HttpReader):
+class HttpReranking:
     """Scores from ``POST {url}/rerank``, for passages and for sentences.
 
-    At most 8,000 characters of a text are sent. Rate limits,
+    Safe to call from several threads. At most 8,000 characters of a text are sent. Rate limits,
     server errors, time-outs and broken connections are tried again, up to twice, as long as the
     time limit of one try is not yet over: a call with one request takes at most twice that limit.
     """
@@ -123,7 +87,7 @@ class HttpReranking(_HttpReader):
             patience=timeout,
             hints=HINTS,
         )
-        super().__init__(target, sleep)
+        self._poster = Poster(target, sleep=sleep)
         self._model = model
         self._wire = wire
         self._format = FORMATS[wire]
@@ -132,6 +96,10 @@ class HttpReranking(_HttpReader):
     def identity(self) -> str:
         """Model and server."""
         return f"http:{self._model or self._wire}@{self._poster.host}"
+
+    def close(self) -> None:
+        """Close the connections; the reader cannot be used any more."""
+        self._poster.close()
 
     def relevance(self, question: str, texts: Sequence[Excerpt]) -> Scores:
         """The server's scores of ``texts``, in order.
@@ -183,72 +151,6 @@ class HttpReranking(_HttpReader):
         return found
 
 
-class HttpChecking(_HttpReader):
-    """Rules on claims by a server's probabilities.
-
-    Claims are sent four at a time. Each may take the time limit; rate limits, server errors and
-    broken connections are tried once more while it is not over.
-    """
-
-    def __init__(
-        self,
-        url: str,
-        *,
-        api_key: str = "",
-        timeout: float = 20.0,
-        sleep: Callable[[float], object] = time.sleep,
-    ) -> None:
-        """Prepare; nothing is sent yet.
-
-        Raises:
-            SettingsError: ``url`` is not an http(s) URL, or the key cannot be sent.
-        """
-        base, _, path = url.rstrip("/").rpartition("/")
-        rooted = base.endswith(":/")  # "http://host": there is no path
-        target = Target(
-            section="reader",
-            setting="entails_url",
-            url=url.rstrip("/") if rooted else base,
-            path="" if rooted else path,
-            what="fact-checking",
-            api_key=api_key,
-            timeout=timeout,
-            retries=1,
-            patience=timeout,
-            hints=CHECKING_HINTS,
-        )
-        super().__init__(target, sleep)
-
-    def entails(self, cases: Sequence[Case]) -> list[Entailment]:
-        """What the server says of each of ``cases``; one whose request fails is undecided.
-
-        Raises:
-            ModelTimeoutError: no reply within the time limit, for any of them.
-            ModelError: the server refused, could not be reached, or replied with nonsense, for
-                each of them.
-        """
-        if not cases:
-            return []
-        with ThreadPoolExecutor(min(AT_ONCE, len(cases)), "wellread-reader") as pool:
-            return told_alone(list(pool.map(self._outcome, cases)))
-
-    def _outcome(self, case: Case) -> Entailment | ModelError:
-        document = "\n".join(each.text for each in case.passages)
-        body = {
-            "document": sendable(document, MAX_DOCUMENT),
-            "claim": sendable(case.claim, MAX_CLAIM),
-        }
-        try:
-            reply = self._poster.post(body)
-            return by_probability(_probability(reply))
-        except ModelError as error:
-            return error
-        except ValueError as error:
-            return self._poster.unusable(
-                error, "the server must reply with {probability} or {score}, from 0 to 1"
-            )
-
-
 def _number(value: object) -> float:
     """``value`` as a score.
 
@@ -259,20 +161,4 @@ def _number(value: object) -> float:
         raise ValueError(f"a score is {value!r}")
     if not abs(value) <= LARGEST:
         raise ValueError("a score is not finite")
-    return float(value)
-
-
-def _probability(reply: object) -> float:
-    """The probability in ``reply``.
-
-    Raises:
-        ValueError: there is none, or it is not from 0 to 1.
-    """
-    if isinstance(reply, list) and len(reply) == 1:
-        reply = reply[0]
-    if not isinstance(reply, dict):
-        raise ValueError("it is not an object")
-    value = next((reply[field] for field in FIELDS if field in reply), None)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise ValueError(f"its probability is {value!r}")
     return float(value)

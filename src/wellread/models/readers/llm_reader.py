@@ -1,15 +1,14 @@
-"""A language model as a reader: it grades passages from 0 to 10, and rules on claims.
+"""A language model as a reader: it grades passages from 0 to 10.
 
 One call for some forty passages instead of one for each: the model sees them side by side, and the
 question's price and time stay those of one call. Grades, not an order, are asked for, so that
-several calls can be joined and ties keep the search's order. Claims are ruled on side by side:
-yes, partial, no or against, with a reason.
+several calls can be joined and ties keep the search's order.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
-import re
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -22,30 +21,16 @@ from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import LanguageModel, Prompt, TextDelta
 from wellread.models.json_http import sendable, text_batches
 from wellread.models.prompts import fence_of, fenced, template
-from wellread.models.reader import HEADS, Case, Entailment, Excerpt, Head, Scores, told_alone
+from wellread.models.reader import HEADS, Excerpt, Head, Scores
 
 BATCH_TEXTS = 40
 BATCH_CHARACTERS = 60_000
 MAX_CHARACTERS = 4_000
 """More of one text, or of the question, is cut off."""
 BEST_GRADE = 10
-MAX_PASSAGES, MAX_CLAIM = 20_000, 2_000  # characters; more is cut off
-MAX_REASON = 300
-# How far a claim is supported and contradicted, and in which words models say so.
-VERDICTS: Mapping[tuple[float, float], tuple[str, ...]] = {
-    (1.0, 0.0): ("yes", "supported", "true"),
-    (0.4, 0.0): ("partial", "partially", "partly", "partially supported"),
-    (0.0, 0.0): ("no", "unsupported", "not supported"),
-    (0.0, 1.0): ("false", "against", "contradicted"),
-}
-
-RULE = "raise reader.timeout, or use a faster model"
 GRADE = "raise reader.timeout, lower reader.depth, or use a faster model"
 
 T = TypeVar("T")
-_WORD = re.compile(
-    r"[\W_]*(yes|partial(?:ly)?|partly|no|against)\b[\W_]*(.*)", re.IGNORECASE | re.DOTALL
-)
 
 
 class LlmReader:
@@ -62,7 +47,7 @@ class LlmReader:
 
         Args:
             model: the model that reads.
-            timeout: seconds that grading, and each ruling, may take.
+            timeout: seconds that grading may take.
         """
         self._model = model
         self._timeout = timeout
@@ -95,31 +80,6 @@ class LlmReader:
         """The model's grades of ``sentences``, 0 to 1, in order."""
         return np.asarray(self.relevance(question, sentences) / BEST_GRADE)
 
-    def entails(self, cases: Sequence[Case]) -> list[Entailment]:
-        """What the model says of each of ``cases``, in order; one that fails alone is undecided.
-
-        Raises:
-            ModelTimeoutError: no ruling within the time limit, for any of them.
-            ModelError: the model failed, or its reply cannot be read, for each of them.
-        """
-        if not cases:
-            return []
-        found: list[Entailment | ModelError] = [ModelError("not asked")] * len(cases)
-
-        async def rule(place: int) -> None:
-            try:
-                found[place] = await self._rule(cases[place])
-            except ModelError as error:
-                found[place] = error
-
-        async def rule_all() -> None:
-            async with anyio.create_task_group() as group:
-                for place in range(len(cases)):
-                    group.start_soon(rule, place)
-
-        wait_for(rule_all)
-        return told_alone(found)
-
     async def _grade(self, question: str, texts: Sequence[str]) -> list[float]:
         keyed = {f"p{number}": text for number, text in enumerate(texts, 1)}
         reply = await self._reply(grading_prompt(question, keyed))
@@ -127,14 +87,6 @@ class LlmReader:
             return read_grades(reply, list(keyed))
         except ValueError as error:
             raise self._unusable("reranking", "relevance", error) from error
-
-    async def _rule(self, case: Case) -> Entailment:
-        with self._in_time(f"{self._model.identity} did not rule on a claim", RULE):
-            reply = await self._reply(ruling_prompt(case))
-        try:
-            return read_ruling(reply)
-        except ValueError as error:
-            raise self._unusable("ruling", "entails", error) from error
 
     async def _reply(self, prompt: Prompt) -> str:
         pieces = self._model.stream(prompt)
@@ -157,14 +109,21 @@ class LlmReader:
 
 
 def wait_for(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """The result of ``work``; in the event loop that waits for this thread, or in one of its own.
+    """The result of ``work``; in the event loop that waits for this thread, or in one of its own:
+    of this thread, where none runs in it.
 
     In the waiting loop, a cancelled question cancels the work too.
     """
     try:
         from_thread.check_cancelled()
     except RuntimeError:  # no loop waits for this thread
-        return anyio.run(work)
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return anyio.run(work)
+        with from_thread.start_blocking_portal() as portal:
+            done: T = portal.call(work)
+        return done
     return from_thread.run(work)
 
 
@@ -210,63 +169,3 @@ def _grade(key: str, value: Any) -> float:
     if not (number and 0 <= value <= BEST_GRADE):
         raise ValueError(f"the grade of {key} is {value!r}, expected 0 to {BEST_GRADE}")
     return float(value)
-
-
-def ruling_prompt(case: Case) -> Prompt:
-    """What the model is asked. The same case gives the same prompt."""
-    claim = sendable(case.claim, MAX_CLAIM)
-    passages = _within([each.text for each in case.passages], MAX_PASSAGES)
-    fence = fence_of(claim, *passages)
-    return Prompt(
-        system=template("judge_system.md").render(fence=fence),
-        user=template("judge_user.md").render(
-            fence=fence,
-            passages=[fenced(text, fence) for text in passages],
-            claim=" ".join(fenced(claim, fence).split()),
-        ),
-        temperature=0.0,
-    )
-
-
-def read_ruling(reply: str) -> Entailment:
-    """The ruling in a model's reply: its first JSON object with a verdict, or a first word.
-
-    Raises:
-        ValueError: there is no verdict in it.
-    """
-    decoder = json.JSONDecoder()
-    for found in re.finditer(r"\{", reply):
-        try:
-            value, _ = decoder.raw_decode(reply, found.start())
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict) and "verdict" in value:
-            return _ruling(str(value["verdict"]), str(value.get("reason") or ""))
-    word = _WORD.match(reply)
-    if word is None:
-        raise ValueError("it holds no verdict")
-    return _ruling(word.group(1), word.group(2))
-
-
-def _ruling(verdict: str, reason: str) -> Entailment:
-    said = " ".join(verdict.lower().strip(" .!").split())
-    for (supports, contradicts), words in VERDICTS.items():
-        if said in words:
-            return Entailment(
-                supports=supports,
-                contradicts=contradicts,
-                neither=1 - supports - contradicts,
-                reason=" ".join(reason.split())[:MAX_REASON],
-            )
-    raise ValueError(f"its verdict is {verdict[:40]!r}, expected yes, partial, no or against")
-
-
-def _within(passages: Sequence[str], most: int) -> list[str]:
-    """``passages``, together cut to ``most`` characters."""
-    found: list[str] = []
-    for text in passages:
-        if most <= 0:
-            break
-        found.append(sendable(text, most))
-        most -= len(found[-1])
-    return found

@@ -1,4 +1,4 @@
-"""Cross-encoders from folders on this machine, on the CPU: one that ranks, one that checks facts.
+"""A cross-encoder from a folder on this machine, on the CPU.
 
 A cross-encoder reads two texts together. Needs the library ``tokenizers`` (extra ``rerank``) and is
 imported only when a setting asks for it; nothing is ever downloaded. The folder is what the
@@ -9,7 +9,6 @@ exporters write: ``model.onnx`` (there or in ``onnx/``) and ``tokenizer.json``;
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -23,13 +22,11 @@ from tokenizers import Encoding, Tokenizer
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.model_files import sha256_of
 from wellread.models.onnx_runtime import RUN_ERRORS, batches, open_session
-from wellread.models.reader import Case, Entailment, Excerpt, Scores, by_probability, chance
-from wellread.text.sentences import sentence_spans
+from wellread.models.reader import Excerpt, Scores, chance
 
 MODEL_FILES = ("model.onnx", "onnx/model.onnx")
 TOKENIZER_FILE = "tokenizer.json"
 TOKENIZER_CONFIG = "tokenizer_config.json"
-CONFIG_FILE = "config.json"
 MAX_TOKENS = 512
 """Of both texts together. Models that read more exist, at a cost that grows faster."""
 SMALLEST_LIMIT = 16
@@ -41,12 +38,6 @@ TYPES: Mapping[str, type[np.signedinteger[Any]]] = {
     "tensor(int32)": np.int32,
 }
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
-WINDOW = 1_500  # characters of a document that are read at once, some 350 tokens
-
-_FOR = re.compile(
-    r"entail(?:ment|s|ed)?|support(?:s|ed)?|consistent|factual|true|yes", re.IGNORECASE
-)
-_AGAINST = re.compile(r"contradict(?:ion|s|ed)?|refut(?:es|ed|e)|false|no", re.IGNORECASE)
 
 
 class CrossEncoder:
@@ -262,89 +253,6 @@ class OnnxRanking(CrossEncoder):
         return chance(self.relevance(question, sentences))
 
 
-class OnnxChecking(CrossEncoder):
-    """Rules on claims by a model's probability. Safe to call from several threads.
-
-    A document that is longer than the model reads is cut into windows of whole sentences; the one
-    that speaks for the claim most decides. A document is cut before the claim is. One output is
-    taken as log odds, two as "not" and "supported"; for more, or another order, the names in
-    ``config.json`` (``id2label``) say which output speaks for the claim, and which against it.
-    """
-
-    SETTING = "reader.entails_path"
-    KIND = "a fact-checking model"
-    CUT = "only_first"
-
-    def __init__(self, model_path: str, *, threads: int = 0, timeout: float = 20.0) -> None:
-        super().__init__(model_path, threads=threads, timeout=timeout)
-        labels = self._setting(CONFIG_FILE, "id2label") or {}
-        try:
-            by_place = {int(place): str(label) for place, label in labels.items()}
-        except (ValueError, AttributeError) as error:
-            raise self._unfit(f"{self._folder / CONFIG_FILE} cannot be read: {error}") from error
-        self._for, self._against = _column(by_place, _FOR), _column(by_place, _AGAINST)
-
-    def entails(self, cases: Sequence[Case]) -> list[Entailment]:
-        """What the model says of each of ``cases``, in order.
-
-        Raises:
-            ModelTimeoutError: no end within the time limit.
-            ModelError: onnxruntime failed, or the output cannot be read as a probability.
-        """
-        owners: list[int] = []
-        texts: list[tuple[str, str]] = []
-        for place, case in enumerate(cases):
-            for window in windows("\n".join(each.text for each in case.passages)):
-                owners.append(place)
-                texts.append((window, case.claim))
-        best = np.zeros((len(cases), 2), dtype=np.float64)
-        hint = "lower reader.most, raise reader.timeout, or take a smaller model"
-        for batch, numbers in self._read(texts, f"check {len(cases)} claims", hint):
-            for each, (supports, contradicts) in zip(batch, self._chances(numbers), strict=True):
-                if supports >= best[owners[each], 0]:
-                    best[owners[each]] = supports, contradicts
-        return [by_probability(float(one), float(other)) for one, other in best]
-
-    def _chances(self, odds: NDArray[np.float64]) -> NDArray[np.float64]:
-        """For each row, how likely the claim is borne out, and contradicted where that is told."""
-        count = odds.shape[1]
-        if count == 1:
-            return np.hstack([chance(odds), np.zeros_like(odds)])
-        column = 1 if count == 2 and self._for is None else self._for
-        if column is None or column >= count:
-            raise ModelError(
-                f"{self._path} gives {count} numbers, and it is not known which of them speaks "
-                "for a claim",
-                hint=f"put the model's {CONFIG_FILE} with id2label beside it",
-            )
-        grown = np.exp(odds - odds.max(axis=1, keepdims=True))
-        shares = grown / grown.sum(axis=1, keepdims=True)
-        told = self._against is not None and self._against < count
-        against = shares[:, self._against] if told else np.zeros(len(shares))
-        return np.stack([shares[:, column], against], axis=1)
-
-
-def windows(document: str) -> list[str]:
-    """``document`` in runs of whole sentences of at most ``WINDOW`` characters; at least one.
-
-    A sentence that is longer is a window of its own.
-    """
-    found: list[str] = []
-    start = end = 0
-    for span in sentence_spans(document):
-        if end > start and span.end - start > WINDOW:
-            found.append(document[start:end])
-            start = span.start
-        end = span.end
-    return [*found, document[start:end] if end > start else document]
-
-
 def _clean(text: str, most: int) -> str:
     """``text`` cut and without lone surrogates, which the library refuses."""
     return text[:most].encode("utf-8", "ignore").decode("utf-8")
-
-
-def _column(labels: dict[int, str], wanted: re.Pattern[str]) -> int | None:
-    """Which output is the one that ``wanted`` names; None where none or several are."""
-    found = [place for place, label in labels.items() if wanted.fullmatch(label)]
-    return found[0] if len(found) == 1 else None

@@ -12,14 +12,11 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from wellread.ask_settings import ReaderSettings
-from wellread.calls import FACT_CHECKER, JUDGE, RERANK
+from wellread.calls import RERANK
 from wellread.errors import ModelError, SettingsError
 from wellread.models.base import Closeable, LanguageModel, Preparable
 from wellread.models.reader import (
     HEADS,
-    Case,
-    Checking,
-    Entailment,
     Excerpt,
     Head,
     PassageReader,
@@ -27,7 +24,7 @@ from wellread.models.reader import (
     Scores,
 )
 from wellread.models.readers.lexical import LexicalReader
-from wellread.models.recording import Record, RecordedChecking, RecordedRanking
+from wellread.models.recording import Record, RecordedRanking
 from wellread.plugins import find
 
 logger = logging.getLogger(__name__)
@@ -55,8 +52,7 @@ class Opening:
     environ: Mapping[str, str]
 
 
-Back = Ranking | Checking
-Factory = Callable[[Opening, Head], Back]
+Factory = Callable[[Opening, Head], Ranking]
 
 
 class ReaderByHead:
@@ -64,15 +60,11 @@ class ReaderByHead:
 
     Attributes:
         passages: reads whole passages for a question; None where the reader of answers cannot.
-        checker: takes the first look at every claim; built in, so that it costs no call.
     """
 
-    def __init__(
-        self, relevance: Ranking, answers: Ranking, entails: Checking, lexical: LexicalReader
-    ) -> None:
-        self._relevance, self._answers, self._entails = relevance, answers, entails
-        self._lexical = lexical
-        names = (relevance.identity, answers.identity, entails.identity)
+    def __init__(self, relevance: Ranking, answers: Ranking, lexical: LexicalReader) -> None:
+        self._relevance, self._answers, self._lexical = relevance, answers, lexical
+        names = (relevance.identity, answers.identity)
         own = [name.partition(":")[0] in (LEXICAL, TRAINED) for name in names]
         own[0] = names[0] == LEXICAL  # a search has counted words already, and read nothing
         self.heads: frozenset[Head] = frozenset(
@@ -80,7 +72,6 @@ class ReaderByHead:
         )
         self.identity = " ".join(dict.fromkeys(names))
         self.passages = answers if isinstance(answers, PassageReader) else None
-        self.checker = entails if own[-1] else lexical
 
     def relevance(self, question: str, texts: Sequence[Excerpt]) -> Scores:
         """As ``Reader``."""
@@ -96,19 +87,15 @@ class ReaderByHead:
             logger.warning("sentences are chosen by words, since the reader failed: %s", error)
             return self._lexical.answers(question, sentences)
 
-    def entails(self, cases: Sequence[Case]) -> Sequence[Entailment]:
-        """As ``Reader``."""
-        return self._entails.entails(cases)
-
     def prepare(self) -> None:
         """As ``Preparable``."""
-        for part in dict.fromkeys((self._relevance, self._answers, self._entails)):
+        for part in dict.fromkeys((self._relevance, self._answers)):
             if isinstance(part, Preparable):
                 part.prepare()
 
     def close(self) -> None:
         """Let go of connections, where a part holds any."""
-        for part in (self._relevance, self._answers, self._entails):
+        for part in (self._relevance, self._answers):
             if isinstance(part, Closeable):
                 part.close()
 
@@ -127,67 +114,48 @@ def open_reader(opening: Opening) -> ReaderByHead:
     relevance = _ranking(opening, "relevance")
     same = named.answers == named.relevance
     answers = relevance if same else _ranking(opening, "answers")
-    shared = named.entails == named.answers == TRAINED  # one network in memory
-    entails = answers if shared else _opened(opening, "entails")
-    if not isinstance(entails, Checking):
-        raise _unfit("entails", named.entails)
-    return ReaderByHead(relevance, answers, entails, opening.lexical)
+    return ReaderByHead(relevance, answers, opening.lexical)
 
 
 def _ranking(opening: Opening, head: Head) -> Ranking:
-    opened = _opened(opening, head)
+    name = getattr(opening.settings, head)
+    opened = find(GROUP, name, BUILT_IN, f"reader.{head}")(opening, head)
     if not isinstance(opened, Ranking):
-        raise _unfit(head, getattr(opening.settings, head))
+        raise SettingsError(f"the reader {name!r} has no method for reader.{head}")
     return opened
 
 
-def _opened(opening: Opening, head: Head) -> Back:
-    name = getattr(opening.settings, head)
-    return find(GROUP, name, BUILT_IN, f"reader.{head}")(opening, head)
-
-
-def _lexical(opening: Opening, head: Head) -> Back:  # noqa: ARG001 - as all factories
+def _lexical(opening: Opening, head: Head) -> Ranking:  # noqa: ARG001 - as all factories
     return opening.lexical
 
 
-def _trained(opening: Opening, head: Head) -> Back:  # noqa: ARG001 - as all factories
+def _trained(opening: Opening, head: Head) -> Ranking:  # noqa: ARG001 - as all factories
     from wellread.models.readers.trained_model import TrainedModel  # noqa: PLC0415
     from wellread.models.readers.trained_reader import TrainedReader  # noqa: PLC0415
 
-    return TrainedReader(opening.lexical, TrainedModel(threads=opening.settings.threads))
+    return TrainedReader(TrainedModel(threads=opening.settings.threads))
 
 
-def _onnx(opening: Opening, head: Head) -> Back:
+def _onnx(opening: Opening, head: Head) -> Ranking:
     settings = opening.settings
-    path = _needed(opening, head, "entails_path" if head == "entails" else "model_path")
+    path = _needed(opening, head, "model_path")
     try:
-        from wellread.models.readers.onnx_reader import OnnxChecking, OnnxRanking  # noqa: PLC0415
+        from wellread.models.readers.onnx_reader import OnnxRanking  # noqa: PLC0415
     except ImportError as error:
         raise ModelError(
             f"reader.{head} 'onnx' needs the extra 'rerank', which cannot be imported: {error}",
             hint='pip install "wellread[rerank]"',
         ) from error
-    kind = OnnxChecking if head == "entails" else OnnxRanking
-    return kind(path, threads=settings.threads, timeout=settings.timeout)
+    return OnnxRanking(path, threads=settings.threads, timeout=settings.timeout)
 
 
-def _http(opening: Opening, head: Head) -> Back:
-    from wellread.models.readers.http_reader import HttpChecking, HttpReranking  # noqa: PLC0415
+def _http(opening: Opening, head: Head) -> Ranking:
+    from wellread.models.readers.http_reader import HttpReranking  # noqa: PLC0415
 
     settings = opening.settings
-    checks = head == "entails"
-    url = _needed(opening, head, "entails_url" if checks else "url")
-    variable = settings.entails_key_env if checks else settings.api_key_env
-    key = opening.environ.get(variable, "") if variable else ""
+    url = _needed(opening, head, "url")
+    key = opening.environ.get(settings.api_key_env, "") if settings.api_key_env else ""
     host = urlsplit(url).netloc.rpartition("@")[2]
-    if checks:
-        return RecordedChecking(
-            HttpChecking(url, api_key=key, timeout=settings.timeout),
-            opening.record,
-            purpose=JUDGE,
-            provider=host,
-            model=FACT_CHECKER,
-        )
     if settings.format == "jina":
         _needed(opening, head, "model")
     return RecordedRanking(
@@ -205,10 +173,10 @@ def _http(opening: Opening, head: Head) -> Back:
     )
 
 
-def _llm(opening: Opening, head: Head) -> Back:
+def _llm(opening: Opening, head: Head) -> Ranking:
     from wellread.models.readers.llm_reader import LlmReader  # noqa: PLC0415
 
-    model = opening.model(JUDGE if head == "entails" else RERANK)
+    model = opening.model(RERANK)
     if model is None:
         raise _missing(opening, head, "generation.model")
     return LlmReader(model, timeout=opening.settings.timeout)
@@ -236,7 +204,3 @@ def _missing(opening: Opening, head: Head, name: str) -> SettingsError:
         f"reader.{head} is {getattr(opening.settings, head)}, but {name} is not set",
         hint=f"set {name} or WELLREAD_{name.replace('.', '_').upper()}",
     )
-
-
-def _unfit(head: Head, name: str) -> SettingsError:
-    return SettingsError(f"the reader {name!r} has no method for reader.{head}")

@@ -1,7 +1,7 @@
 """The network that comes with the package: reads two texts together (``docs/reader.md``).
 
 A cross-encoder of 28 million numbers, int8, made by ``training/``. It says whether a text answers
-a question, which of its sentences does, and whether it entails, leaves open or contradicts a claim.
+a question, and which of its sentences does.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from wellread.models.reader import Scores
 from wellread.models.readers.pair_encoding import encode_pair, padded
 
 FILE = "reader.onnx"
+NETWORK = "5ee00eb85e4ddf30f95e545cae9f7b9b5570f6e65796e98734fe055a5b4000a1"  # its SHA-256
 INPUTS = ("ids", "sentence", "mask")
-OUTPUTS = ("answers", "chosen", "entails")
+OUTPUTS = ("answers", "chosen")
 NO_SENTENCE = -5e3
 """Log odds below this stand where a text has no such sentence, or it was cut off."""
 
@@ -35,12 +36,10 @@ class PairReading:
         answers: log odds that the text answers the question.
         chosen: log probability of each sentence to be the one that does, together 1; minus
             infinity for one that was cut off. Shape ``(sentences,)``.
-        entails: log probabilities of entailed, open and contradicted, shape ``(3,)``.
     """
 
     answers: float
     chosen: Scores
-    entails: Scores
 
 
 class TrainedModel:
@@ -61,7 +60,7 @@ class TrainedModel:
         _ = self._session
 
     def read(self, pairs: Sequence[tuple[str, Sequence[str]]]) -> list[PairReading]:
-        """Read each question or claim together with the sentences of a text, in order.
+        """Read each question together with the sentences of a text, in order.
 
         Raises:
             ModelError: the network or its tokenizer cannot be opened or run.
@@ -70,12 +69,11 @@ class TrainedModel:
         found: dict[int, PairReading] = {}
         for batch in batches([len(pair.ids) for pair in encoded]):
             feeds = dict(zip(INPUTS, padded([encoded[at] for at in batch]), strict=True))
-            answers, chosen, entails = self._run(feeds)
+            answers, chosen = self._run(feeds)
             for row, at in enumerate(batch):
                 found[at] = PairReading(
                     answers=float(answers[row]),
                     chosen=_shares(chosen[row], len(pairs[at][1])),
-                    entails=_log_softmax(entails[row].astype(np.float64)),
                 )
         return [found[at] for at in range(len(pairs))]
 
@@ -84,7 +82,7 @@ class TrainedModel:
         if not self.path.is_file():
             raise ModelError(
                 f"the reader's network {self.path} is not there",
-                hint="install wellread again, or set reader.answers and reader.entails to lexical",
+                hint="install wellread again, or set reader.answers to lexical",
             )
         return open_session(self.path, self._threads)
 
@@ -94,7 +92,7 @@ class TrainedModel:
         except RUN_ERRORS as error:
             raise ModelError(
                 f"the reader's network failed on {len(feeds['ids'])} texts: {error}",
-                hint="free some memory, or set reader.answers and reader.entails to lexical",
+                hint="free some memory, or set reader.answers to lexical",
             ) from error
 
 

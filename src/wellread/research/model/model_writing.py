@@ -1,8 +1,9 @@
 """Sections and summary of a report, written by a language model and checked before they are shown.
 
-A section is written from its own evidence alone, the summary from sentences that are already
-proved. What the sources do not bear out as a whole is removed: "partly supported" is no proof. A
-section of which nothing is left is empty, and is told as "not found".
+A section is written from its own evidence alone, the summary from sentences that were checked. A
+model judges them (``judge.py``): what is unsupported, or cites nothing, is removed and counted, and
+what is supported in part, or was not judged, is shown with its mark. A section of which nothing is
+left is empty, and is told as "not found".
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 from anyio import to_thread
 
@@ -24,11 +26,15 @@ from wellread.answers import (
     VerdictName,
 )
 from wellread.ask.deliver.prune_draft import pruned
+from wellread.ask.verify.check_claims import SPEAKER
 from wellread.ask.verify.check_claims import checked as check_claims
+from wellread.ask.verify.judge import NO_QUESTION, Opinion, Ruling, opinion_on, ruling_by
 from wellread.ask.write.extracts import extracts_of
 from wellread.ask.write.parse_draft import parse_draft
 from wellread.ask.write.prompts import pieces_of, said_in, wordings
 from wellread.ask.write.prompts.guard import Guard
+from wellread.codec import from_plain, to_plain
+from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
 from wellread.models.base import ModelUsage, Prompt
 from wellread.models.prompts import fence_of, fenced, template
@@ -45,7 +51,7 @@ NOT_FOUND = "NOT FOUND"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SectionDraft:
-    """A section, or the summary, of which every sentence is supported.
+    """A section, or the summary, each sentence with its verdict.
 
     Attributes:
         text: Markdown without citation markers; empty: nothing of it is borne out.
@@ -53,7 +59,7 @@ class SectionDraft:
             behind the one before it.
         by: the model's name, ``extractive``, or ``none`` for an empty one that nobody wrote.
         fallback: why another than the configured model wrote it; empty when none did.
-        removed: sentences that were not borne out, or cited nothing.
+        removed: sentences that cited nothing or, where the settings are strict, are unsupported.
         unknown_keys: evidence keys that the model made up.
         withheld: sentences and lines that must not be shown.
         stopped: the run's limit that kept the model from being asked.
@@ -91,7 +97,7 @@ async def write_section(
     evidence: Sequence[Evidence],
     run: RunContext,
 ) -> SectionDraft:
-    """The section on ``facet``, from ``evidence`` alone; every sentence of it is supported.
+    """The section on ``facet``, from ``evidence`` alone.
 
     When no model writes it, sentences of the evidence are chosen, and the draft says why.
 
@@ -112,7 +118,8 @@ async def write_section(
     if heard.text.strip():
         free = [question, facet.title, *said_in(evidence)]
         guard = Guard(prompt.system, fence, free)
-        return await to_thread.run_sync(partial(_kept, kb, heard, guard, evidence, analysis.voices))
+        about = replace(analysis, question=f"{question}\n{facet.title}")
+        return await _kept(kb, run, heard, guard, (about, evidence))
     chosen = await to_thread.run_sync(partial(_chosen, kb, analysis, evidence))
     return replace(chosen, fallback=_why(kb, heard), stopped=heard.stopped)
 
@@ -148,7 +155,7 @@ async def write_summary(
     if heard.text.strip():
         free = [question, *(section.title for section in sections), *said_in(pieces)]
         guard = Guard(prompt.system, fence, [*free, *(item.claim.text for item in given)])
-        made = await to_thread.run_sync(partial(_kept, kb, heard, guard, pieces, ()))
+        made = await _kept(kb, run, heard, guard, (replace(NO_QUESTION, question=question), pieces))
         if len(made.checked) >= min(LEAST_SUMMARY, len(given)):
             return _shortened(made)
         written = len(made.checked) + made.removed
@@ -216,15 +223,16 @@ def _line(text: str, fence: str) -> str:
 # --- what is kept ----------------------------------------------------------------------------
 
 
-def _kept(
+async def _kept(
     kb: KnowledgeBase,
+    run: RunContext,
     heard: Heard,
     guard: Guard,
-    evidence: Sequence[Evidence],
-    voices: Sequence[str],
+    asked: tuple[Analysis, Sequence[Evidence]],
 ) -> SectionDraft:
-    """What of a reply is borne out."""
-    draft = parse_draft(heard.text, {piece.key for piece in evidence}, guard)
+    """What of a reply may be shown, after a judge has seen it."""
+    analysis, evidence = asked
+    draft = parse_draft(heard.text, {piece.key for piece in evidence}, guard, evidence=evidence)
     said = SectionDraft(
         by=heard.by,
         fallback=heard.told,
@@ -234,12 +242,49 @@ def _kept(
     )
     if draft.text.strip(" .*_").upper() == NOT_FOUND:
         return said
-    checked = checked_claims(kb, draft.claims, evidence, voices)
-    text, kept = pruned(draft.text, checked, [item for item in checked if _borne_out(item)])
-    removed = len(checked) - len(kept)
-    if not kept:
-        return replace(said, removed=removed)
-    return replace(said, text=text, checked=tuple(kept), removed=removed)
+    checked = await to_thread.run_sync(check_claims, draft.claims, evidence, analysis.voices)
+    ruling = await _judged(kb, run, analysis, evidence, checked, heard.by)
+    strict = kb.settings.citations.strict
+    fit = [item for item in ruling.checked if _may_stand(item, strict=strict)]
+    text, kept = pruned(draft.text, ruling.checked, fit)
+    stated = [item for item in kept if not item.verdict.states_nothing]
+    said = replace(
+        said,
+        removed=len(checked) - len(kept),
+        fallback="; ".join(filter(None, (said.fallback, ruling.failure))),
+        usage=said.usage + ruling.usage,
+    )
+    return replace(said, text=text, checked=tuple(stated)) if stated else said
+
+
+async def _judged(
+    kb: KnowledgeBase,
+    run: RunContext,
+    analysis: Analysis,
+    evidence: Sequence[Evidence],
+    checked: Sequence[Checked],
+    by: str,
+) -> Ruling:
+    """The sentences after a judge has seen them; the call is a step of the run's journal."""
+
+    async def ask() -> Any:
+        return to_plain(await opinion_on(kb, analysis, evidence, checked, by=by))
+
+    if run.stop():
+        return Ruling(checked=checked)
+    key = tagged_hash("judge", *(item.claim.text for item in checked))
+    opinion = from_plain(Opinion, await run.once(f"judge:{key}", ask))
+    if opinion.by or opinion.usage.cost:
+        spent = opinion.usage
+        run.spend(
+            ModelUsage(
+                model=opinion.by,
+                input_tokens=spent.input_tokens,
+                output_tokens=spent.output_tokens,
+                cost=spent.cost,
+            )
+        )
+    return ruling_by(opinion, analysis, evidence, checked)
 
 
 def _chosen(kb: KnowledgeBase, analysis: Analysis, evidence: Sequence[Evidence]) -> SectionDraft:
@@ -262,26 +307,18 @@ def _chosen(kb: KnowledgeBase, analysis: Analysis, evidence: Sequence[Evidence])
     return SectionDraft(text=text, checked=checked, by=EXTRACTIVE)
 
 
-def checked_claims(
-    kb: KnowledgeBase, claims: Sequence[Claim], evidence: Sequence[Evidence], voices: Sequence[str]
-) -> list[Checked]:
-    """The claims with their verdicts and the citations that they deserve.
-
-    Raises:
-        ModelError: the embedder could not be run or reached.
-    """
-    return check_claims(
-        claims,
-        evidence,
-        kb.checker,
-        voices=voices,
-        reader=kb.reader,
-        most=kb.settings.reader.most,
-    )
-
-
 def _borne_out(item: Checked) -> bool:
     return item.verdict.name.whole and bool(item.claim.keys)
+
+
+def _may_stand(item: Checked, *, strict: bool) -> bool:
+    """Whether a sentence is shown: it cites something and, where it has to, is not unsupported;
+    the words of somebody else than was asked for never are.
+    """
+    if item.verdict.states_nothing:
+        return True
+    unsupported = strict and item.verdict.name == VerdictName.UNSUPPORTED
+    return bool(item.claim.keys) and not (unsupported or item.verdict.method == SPEAKER)
 
 
 def _shortened(made: SectionDraft) -> SectionDraft:

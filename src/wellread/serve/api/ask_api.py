@@ -178,8 +178,7 @@ def check_text(kb: Kb, request: CheckRequest) -> CheckResponse:
     if request.topic_id:
         raise RequestError("topicId and sources exclude each other", hint="leave one out")
     given = [GivenText(text=source.text, title=source.title) for source in request.sources]
-    most = kb.settings.reader.most
-    found = check_texts(request.text, given, kb.lexical, reader=kb.reader, most=most)
+    found = check_texts(kb, request.text, given)
     return check_body(found, strict=request.strict, stored=False)
 
 

@@ -23,10 +23,10 @@ from wellread.kb import CHECK_VECTORS, KnowledgeBase
 from wellread.library.check_text import check as run
 from wellread.models.base import Embedder, Purpose
 from wellread.models.embedders.open_embedder import open_embedder
-from wellread.serve.cli.options import ReadBy, Topics, read_by
+from wellread.serve.cli.options import Topics
 from wellread.serve.features.asking.text_checks import check_body, print_check
 from wellread.serve.progress import shown
-from wellread.serve.terminal import Overrides, Terminal, terminal_of
+from wellread.serve.terminal import Terminal, terminal_of
 from wellread.types import Filters
 
 app = typer.Typer(rich_markup_mode=None)
@@ -52,15 +52,15 @@ def check(
     ] = None,
     topic: Topics = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Fail also when a sentence is supported in part.")
+        bool, typer.Option("--strict", help="Fail unless every sentence is quoted or supported.")
     ] = False,
-    reader: ReadBy = None,
 ) -> None:
     """Verify a text that somebody else wrote, sentence by sentence.
 
-    ✓ supported  ~ partly supported  ✗ unsupported  · says nothing to check
+    ❞ quoted  ✓ supported  ~ partly supported  ✗ unsupported  · not checked
 
-    Exit status: 0 when every sentence is borne out, 1 when one is not.
+    Without a model it says what is quoted and which number stands nowhere.
+    Exit status: 1 when a sentence is unsupported or has such a number.
     """
     terminal = terminal_of(context)
     text = _read(file)
@@ -73,10 +73,10 @@ def check(
             hint="name either sources to read or collections",
         )
     if outside:
-        with _reading(terminal, outside, read_by(reader)) as kb:
+        with _reading(terminal, outside) as kb:
             body = check_body(run(kb, text), strict=strict, stored=False)
     else:
-        with terminal.open_to_ask(overrides=read_by(reader)) as kb:
+        with terminal.open_to_ask() as kb:
             found = run(kb, text, filters=Filters(collections=tuple(given)))
             body = check_body(found, strict=strict, stored=True)
     terminal.show(body, print_check)
@@ -85,12 +85,10 @@ def check(
 
 
 @contextmanager
-def _reading(
-    terminal: Terminal, sources: Sequence[str], reader: Overrides | None
-) -> Iterator[KnowledgeBase]:
+def _reading(terminal: Terminal, sources: Sequence[str]) -> Iterator[KnowledgeBase]:
     """A knowledge base of ``sources`` alone, with the settings of the home; deleted afterwards."""
     home = terminal.home_folder()
-    settings = load_settings(home, reader)
+    settings = load_settings(home)
     with tempfile.TemporaryDirectory(prefix="wellread-check-") as folder:
         # What an embedder derives is kept in the home, where there is one, for the next time.
         kept = home if home.is_dir() else Path(folder)

@@ -136,7 +136,7 @@ def limited(
 
 def read_by(reader: ReaderName | None) -> dict[str, dict[str, str]] | None:
     """The settings that have everything read by ``reader``."""
-    return {"reader": {"answers": reader, "entails": reader}} if reader else None
+    return {"reader": {"answers": reader}} if reader else None
 
 
 CollectionOption = Annotated[

@@ -78,7 +78,7 @@ def _checked(call: Call, wanted: CheckArguments, text: str) -> CheckedText:
     if wanted.collection:
         raise RequestError("collection and sources exclude each other", hint="leave one out")
     given = [GivenText(text=source.text, title=source.title) for source in wanted.sources]
-    return check_texts(text, given, kb.lexical, reader=kb.reader, most=kb.settings.reader.most)
+    return check_texts(kb, text, given)
 
 
 def _fitting(sentences: tuple[Sentence, ...], tokens: int) -> tuple[Sentence, ...]:

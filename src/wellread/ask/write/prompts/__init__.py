@@ -1,7 +1,8 @@
 """The wording of what a language model is asked. The words stand in files beside this one.
 
-``system.md`` holds the rules, ``user.md`` the evidence and the question, ``wording.yaml`` one rule
-for each type of question.
+The prompts of writer and judge begin with the same words, so that a server reads them once:
+``system.md`` and ``evidence.md``. Behind them stand ``rules.md`` (``wording.yaml`` has one rule for
+each type of question) and ``user.md``, or ``judge.md`` with the sentences of the answer.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from importlib.resources import files
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from wellread.answers import Evidence
+from wellread.answers import Claim, Evidence
 from wellread.ask.retrieve.reported_speech import text_of
 from wellread.ask.write.prompts.guard import Guard
 from wellread.ask.write.prompts.source_facts import SourceFacts
@@ -62,15 +63,46 @@ def build_prompt(
     """
     if not evidence:
         raise ValueError("a prompt without evidence would be answered from general knowledge")
-    fence = _fence(analysis, evidence, similar_questions)
+    fence = _fence(analysis, evidence)
+    block = _block(analysis, evidence, fence, about)
+    asked = _template("user.md").render(fence=fence, question=_line(analysis.question, fence))
+    rules = _rules(analysis, fence, similar_questions)
+    return Prompt(system=_system(fence), user=block + rules + asked, shared=len(block))
+
+
+def judge_prompt(
+    analysis: Analysis,
+    evidence: Sequence[Evidence],
+    claims: Sequence[Claim],
+    *,
+    about: SourceFacts | None = None,
+    schema: Mapping[str, object],
+) -> Prompt:
+    """What the judge of an answer's sentences is asked, numbered from 1.
+
+    Args:
+        schema: of the reply.
+    """
+    fence = _fence(analysis, evidence)
+    block = _block(analysis, evidence, fence, about)
+    known = {piece.key for piece in evidence}
+    sentences = [
+        {
+            "number": number,
+            "cites": "".join(f"[{key}] " for key in claim.keys if key in known),
+            "text": _line(claim.text, fence),
+            "lead": _line(claim.lead, fence),
+        }
+        for number, claim in enumerate(claims, 1)
+    ]
+    question = _line(analysis.question, fence)
+    task = _template("judge.md").render(fence=fence, question=question, sentences=sentences)
     return Prompt(
-        system=_rules(analysis, fence, _safe(similar_questions, fence).strip()),
-        user=_template("user.md").render(
-            fence=fence,
-            pieces=pieces_of(evidence, fence, about),
-            entities=[_line(line, fence) for line in _named(analysis)],
-            question=_line(analysis.question, fence),
-        ),
+        system=_system(fence),
+        user=block + task,
+        shared=len(block),
+        temperature=0.0,
+        schema=schema,
     )
 
 
@@ -82,13 +114,40 @@ def guard_of(
     about: SourceFacts | None = None,
 ) -> Guard:
     """What keeps the reply to that prompt from repeating it, and harmless."""
-    fence = _fence(analysis, evidence, similar_questions)
+    fence = _fence(analysis, evidence)
     said = [*_named(analysis), *said_in(evidence, about)]
     # What was asked and answered before may be said again, what experts noted is for the model.
     free = ("Q: ", "A: ", "Correction: ")
     asked = [line for line in similar_questions.split("\n") if line.startswith(free)]
-    rules = _rules(analysis, fence, _safe(similar_questions, fence).strip())
+    rules = f"{_system(fence)}\n{_rules(analysis, fence, similar_questions)}"
     return Guard(rules, fence, [analysis.question, *asked, *said])
+
+
+def _system(fence: str) -> str:
+    return _template("system.md").render(fence=fence)
+
+
+def _block(
+    analysis: Analysis, evidence: Sequence[Evidence], fence: str, about: SourceFacts | None
+) -> str:
+    """The evidence, as the prompts of writer and judge begin with it."""
+    return _template("evidence.md").render(
+        fence=fence,
+        pieces=pieces_of(_as_read(evidence), fence, about),
+        entities=[_line(line, fence) for line in _named(analysis)],
+    )
+
+
+def _as_read(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """The evidence by document, those with the best pieces first, each in reading order."""
+    found: dict[str, list[Evidence]] = {}
+    for piece in evidence:
+        found.setdefault(piece.hit.document.id, []).append(piece)
+    return [
+        piece
+        for pieces in found.values()
+        for piece in sorted(pieces, key=lambda one: one.span.start)
+    ]
 
 
 def pieces_of(
@@ -100,7 +159,7 @@ def pieces_of(
             key=piece.key,
             facts=tuple(
                 (_line(name, fence), _line(value, fence))
-                for name, value in _facts(piece, about)
+                for name, value in facts_of(piece, about)
                 if value.strip()
             ),
             text=_safe(turn_by_turn(piece), fence).strip(),
@@ -112,7 +171,7 @@ def pieces_of(
 def said_in(evidence: Sequence[Evidence], about: SourceFacts | None = None) -> list[str]:
     """All words of sources that such pieces show."""
     return [
-        value for piece in evidence for _, value in [*_facts(piece, about), ("text", piece.text)]
+        value for piece in evidence for _, value in [*facts_of(piece, about), ("text", piece.text)]
     ]
 
 
@@ -124,17 +183,18 @@ def wordings() -> Mapping[str, str]:
 
 
 def _rules(analysis: Analysis, fence: str, similar_questions: str) -> str:
-    return _template("system.md").render(
+    return _template("rules.md").render(
         fence=fence,
         wording=wordings()[analysis.type],
         voices=[_line(name, fence) for name in analysis.voices],
-        similar_questions=similar_questions,
+        similar_questions=_safe(similar_questions, fence).strip(),
         length=LENGTH_WORDS.get(analysis.liking.length, ""),
         wish=_safe(analysis.liking.wish, fence).strip(),
     )
 
 
-def _facts(piece: Evidence, about: SourceFacts | None) -> list[tuple[str, str]]:
+def facts_of(piece: Evidence, about: SourceFacts | None = None) -> list[tuple[str, str]]:
+    """What a prompt tells of a piece beside its text: name and value, in order."""
     document = piece.hit.document
     finer = document.source_type
     known = [turn.speaker for turn in piece.turns] or piece.hit.passage.speakers
@@ -142,6 +202,7 @@ def _facts(piece: Evidence, about: SourceFacts | None) -> list[tuple[str, str]]:
     return [
         ("title", document.title),
         ("kind", f"{document.kind} ({finer})" if finer else document.kind),
+        ("author", ", ".join(document.authors)),
         ("place", piece.locator.label),
         ("speakers" if len(speakers) > 1 else "speaker", ", ".join(speakers)),
         ("date", document.published_at.date().isoformat() if document.published_at else ""),
@@ -169,10 +230,10 @@ def _named(analysis: Analysis) -> list[str]:
     return list(dict.fromkeys(lines))
 
 
-def _fence(analysis: Analysis, evidence: Sequence[Evidence], similar_questions: str) -> str:
-    """What no source can know beforehand: a hash of everything that the prompt holds."""
+def _fence(analysis: Analysis, evidence: Sequence[Evidence]) -> str:
+    """What no source can know beforehand: a hash of the question and all evidence."""
     parts = [part for piece in evidence for part in (piece.key, piece.hit.document.id, piece.text)]
-    digest = tagged_hash("fence", analysis.question, similar_questions, *parts)
+    digest = tagged_hash("fence", analysis.question, *parts)
     return digest.rpartition("_")[2][:FENCE_CHARACTERS]
 
 
