@@ -76,7 +76,7 @@ async def test_strict_leaves_no_empty_list_behind(home: Path) -> None:
         strict=True,
     )
     assert given.dropped_sentences == 3
-    assert given.text.endswith("## Size\n\nIt carries ninety passengers. [1]")
+    assert "## Size\n\nIt carries ninety passengers. [1]" in given.text
     assert "Jazz" not in given.text
 
 
