@@ -125,7 +125,8 @@ def standalone(
         return _made(question, whole, (f"the rest is from “{last}”",))
     asks_which = WHICH_ONES.match(text) is not None
     edits = [] if asks_which else list(_pronouns(text, earlier, vocabulary))
-    whole, reasons = text, []
+    whole = text
+    reasons: list[str] = []
     for span, meant, owning in reversed(edits):
         owner = ("'" if meant.endswith("s") else "'s") if owning else ""
         whole = f"{whole[: span.start]}{meant}{owner}{whole[span.end :]}"
