@@ -77,5 +77,5 @@ async def test_strict_leaves_no_empty_list_behind(home: Path) -> None:
         judge=judging(lead, *bad),
     )
     assert given.dropped_sentences == 3
-    assert given.text.endswith("## Size\n\nIt carries ninety passengers. [1]")
+    assert "## Size\n\nIt carries ninety passengers. [1]" in given.text
     assert "Jazz" not in given.text

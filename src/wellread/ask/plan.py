@@ -87,8 +87,11 @@ def _of_any_kind(
     known = vocabulary_of(kb, analysis.filters.collections)
     there = known.kinds.intersection(kind.kinds) or known.source_types & {*kind.source_types}
     if (kind.kinds or kind.source_types) and not there:
-        query, kind = replace(query, of=any_kind), Filters()
-    result = execute(kb, query, analysis)
+        whole = execute(kb, replace(query, of=any_kind), analysis)
+        result = replace(whole, certainty=min(whole.certainty, OTHER_KINDS)) if whole else None
+        kind = Filters()
+    else:
+        result = execute(kb, query, analysis)
     if result is None or result.number or query.form not in ("count", "list", "exists"):
         return result
     every = execute(kb, replace(query, of=any_kind), analysis) if kind != Filters() else None

@@ -109,6 +109,7 @@ NEWS = frozenset(
     "recently update updates".split()
 )
 NEWS_BY_ITSELF = frozenset("headline headlines new newest news".split())
+REPORTING = frozenset("publish published report reported write wrote".split())  # with a time
 # What else a question for the news consists of.
 AROUND_NEWS = frozenset(
     """

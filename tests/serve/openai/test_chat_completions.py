@@ -158,7 +158,7 @@ async def test_a_refusal_is_an_answer_that_says_so(client: httpx.AsyncClient) ->
     body = (await complete(client, "What is the capital of Mongolia?")).json()
     content = body["choices"][0]["message"]["content"]
     assert body["wellread"]["answered_by"] == "none"
-    assert "do not" in content
+    assert "have enough information" in content
     assert "**What is missing**" in content
     assert body["choices"][0]["message"]["annotations"] == [] or body["citations"]
 

@@ -29,7 +29,7 @@ from wellread.ask.retrieve.story_search import WINDOW
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, Constraint
 from wellread.store.catalogue.stories.story_rows import Story, StoryItem
-from wellread.text.english_catalogue import AROUND_NEWS, NEWS, NEWS_BY_ITSELF
+from wellread.text.english_catalogue import AROUND_NEWS, NEWS, NEWS_BY_ITSELF, REPORTING
 from wellread.text.headlines import shortened
 from wellread.text.sentences import QUOTED, first_sentence
 from wellread.text.tokens import tokens_of
@@ -278,7 +278,8 @@ def _asks_for_news(analysis: Analysis, *, timed: bool, told: bool) -> bool:
         if not any(span.start < token.end and token.start < span.end for span in limits)
     }
     by_itself = told or timed or not analysis.context or words & NEWS_BY_ITSELF
-    return bool((told or words & NEWS) and by_itself and words <= NEWS | AROUND_NEWS)
+    asking = NEWS | REPORTING if timed else NEWS
+    return bool((told or words & asking) and by_itself and words <= asking | AROUND_NEWS)
 
 
 def _times(

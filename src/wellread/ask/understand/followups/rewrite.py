@@ -104,6 +104,7 @@ class _Thing(NamedTuple):
     definite: bool
     led: str  # the preposition in front of it
     whole: bool  # no further word of it may follow
+    sure: bool  # a name, or a phrase with an article or an owner
 
 
 def standalone(
@@ -131,7 +132,10 @@ def standalone(
         whole = f"{whole[: span.start]}{meant}{owner}{whole[span.end :]}"
         reasons.insert(0, f"“{span.of(text)}” is “{meant}”")
     if reasons:
-        return _made(question, _CONNECTED.sub("", whole), tuple(reasons), last)
+        # Who is meant says nothing of what was talked about.
+        person = any(PRONOUNS[span.of(text).lower()] in ("he", "she") for span, *_ in edits)
+        whole = _CONNECTED.sub("", whole)
+        return _made(question, whole, tuple(reasons), last if person else "")
     bare = not parse(text).names and len(parse(text).terms) <= FEW_TERMS
     leans = bare or references_of(text) or connected(text)
     return Rewritten(text=question, context=last if leans else "")
@@ -229,6 +233,7 @@ def _of_sort(sort: str, things: Sequence[_Thing]) -> list[_Thing]:
         fit = [one for one in things if not one.plural and one.sort != "person"]
     free = [one for one in fit if not one.led]
     fit = free or [one for one in fit if one.definite or one.plural or one.sort != "phrase"]
+    fit = [one for one in fit if one.sure] or fit
     return list({one.text: one for one in fit}.values())
 
 
@@ -273,6 +278,7 @@ def _things(text: str, vocabulary: Vocabulary) -> list[_Thing]:
                 plural=_plural(span.of(text), named=sort != "phrase"),
                 definite=text[: span.start].lower().endswith("the "),
                 led=next((word for word in before[-1:] if word in _LEADS), ""),
+                sure=sort != "phrase" or article or whole != span,
                 whole=sort != "" or before[-1:] in _ASKED or _ends(text, span.end),
             )
         )
@@ -280,9 +286,9 @@ def _things(text: str, vocabulary: Vocabulary) -> list[_Thing]:
 
 
 def _ends(text: str, place: int) -> bool:
-    """Whether no noun may follow there that belongs to the name before it."""
-    after = re.match(r"\s+(\w+)", text[place:])
-    return after is None or after[1].lower() in STOP_WORDS | PREPOSITIONS
+    """Whether no noun may follow there that belongs to the name before it ("bought?" is none)."""
+    after = re.findall(r"\w+", text[place:])
+    return len(after) < 2 or after[0].lower() in STOP_WORDS | PREPOSITIONS
 
 
 def _plural(text: str, *, named: bool = False) -> bool:
