@@ -37,9 +37,9 @@ from wellread.errors import ModelError, SettingsError
 from wellread.kb import KnowledgeBase
 from wellread.kb.language_models import dollars
 from wellread.models.base import ModelUsage, Prompt, TextDelta
-from wellread.models.readers.llm_reader import wait_for
 from wellread.models.recording import RecordedModel
 from wellread.questions import Analysis
+from wellread.threads.cancellation import wait_for
 from wellread.types import Filters, Span
 
 logger = logging.getLogger(__name__)
