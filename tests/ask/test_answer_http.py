@@ -85,9 +85,8 @@ async def test_a_server_judges_by_a_schema_and_without_one_where_it_takes_none(h
     entry = {"number": 1, "verdict": "supported", "key": "e1", "quote": "2.6 million euros"}
     verdicts = Text(text=json.dumps({"sentences": [entry], "conflicts": []}))
     refusal = Failure(status=400, message="response_format is not supported")
-    good = Text(text=GOOD)
-    scripts: list[list[Reply]] = [[good, verdicts], [good, refusal, verdicts]]
-    for replies in scripts:
+    taken: list[Reply] = [Text(text=GOOD), verdicts]
+    for replies in (taken, [taken[0], refusal, verdicts]):
         with OpenAIServer(replies) as server:
             given, _ = await ask(home, server, by="model")
             chats = server.chats

@@ -171,7 +171,7 @@ async def test_an_obedient_writer_neither_leaks_nor_calls_nor_lies(home: Path, p
         draft = await section(kb, evidence=evidence)
     (prompt,) = model.prompts
     fence = prompt.user.partition("<evidence-")[2].partition(">")[0]
-    for told in (fence, "CALL:", "![", "](", "javascript:", "<img", "<script", "by a program and"):
+    for told in (fence, "CALL:", "![", "](", "javascript:", "<img", "<script", "shown beside them"):
         assert told not in draft.text
     assert {key for claim in draft.claims for key in claim.keys} <= {"e1"}
     for item in draft.checked:

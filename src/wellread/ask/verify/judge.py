@@ -28,6 +28,7 @@ from wellread.answers import (
 )
 from wellread.ask.understand.planted_orders import without_orders
 from wellread.ask.verify.check_claims import SPEAKER, VERBATIM, verbatim
+from wellread.ask.write.drafting import usage_of
 from wellread.ask.write.prompts import facts_of, guard_of, judge_prompt
 from wellread.ask.write.prompts.source_facts import source_facts
 from wellread.ask.write.tail import load_object
@@ -37,9 +38,9 @@ from wellread.errors import ModelError, SettingsError
 from wellread.kb import KnowledgeBase
 from wellread.kb.language_models import dollars
 from wellread.models.base import ModelUsage, Prompt, TextDelta
-from wellread.models.readers.llm_reader import wait_for
 from wellread.models.recording import RecordedModel
 from wellread.questions import Analysis
+from wellread.threads.cancellation import wait_for
 from wellread.types import Filters, Span
 
 logger = logging.getLogger(__name__)
@@ -125,7 +126,7 @@ class Opinion:
 
     reply: str = ""
     by: str = ""
-    usage: Usage = field(default_factory=Usage)
+    usage: ModelUsage = field(default_factory=lambda: ModelUsage(model=""))
     failure: str = ""
 
 
@@ -174,8 +175,8 @@ async def opinion_on(
         reply, usage = await _reply(model, prompt)
     except (ModelError, SettingsError) as error:
         logger.warning("%s: %s", NOT_DONE, error)
-        spent = Usage(cost=error.cost) if isinstance(error, ModelError) else Usage()
-        return Opinion(failure=f"{NOT_DONE}: {error}", usage=spent)
+        cost = error.cost if isinstance(error, ModelError) else 0.0
+        return Opinion(failure=f"{NOT_DONE}: {error}", usage=ModelUsage(model="", cost=cost))
     return Opinion(reply=reply, by=model.identity, usage=usage)
 
 
@@ -186,7 +187,8 @@ def ruling_by(
     checked: Sequence[Checked],
 ) -> Ruling:
     """The sentences with the verdicts of a judge's reply, where it can be read."""
-    untouched = Ruling(checked=checked, usage=opinion.usage, failure=opinion.failure)
+    usage = usage_of(opinion.usage)
+    untouched = Ruling(checked=checked, usage=usage, failure=opinion.failure)
     if not opinion.by:
         return untouched
     reply = opinion.reply
@@ -194,7 +196,7 @@ def ruling_by(
     if read is None or not isinstance(read.get("sentences"), list):
         return replace(untouched, failure=f"{NOT_DONE}: the reply of {opinion.by} cannot be read")
     sources = _Sources(evidence=evidence, clean=guard_of(analysis, evidence).lines)
-    return replace(sources.ruling(checked, read), usage=opinion.usage)
+    return replace(sources.ruling(checked, read), usage=usage)
 
 
 def judged_now(
@@ -233,19 +235,15 @@ def _short_of_money(kb: KnowledgeBase) -> str:
     return f"{dollars(tightest.left)} is left of {tightest}"
 
 
-async def _reply(model: RecordedModel, prompt: Prompt) -> tuple[str, Usage]:
+async def _reply(model: RecordedModel, prompt: Prompt) -> tuple[str, ModelUsage]:
     text: list[str] = []
-    usage = Usage()
+    usage = ModelUsage(model=model.identity)
     async with aclosing(model.stream(prompt)) as pieces:
         async for piece in pieces:
             if isinstance(piece, TextDelta):
                 text.append(piece.text)
             elif isinstance(piece, ModelUsage):
-                usage = Usage(
-                    input_tokens=piece.input_tokens,
-                    output_tokens=piece.output_tokens,
-                    cost=piece.cost,
-                )
+                usage = piece
     return "".join(text), usage
 
 

@@ -185,10 +185,15 @@ async def _by_model(
         answered=tail.answered if tail else None,
         data_gaps=tail.data_gaps if tail else (),
         conflicts=tuple(Conflict(about=each) for each in tail.conflicts) if tail else (),
-        usage=Usage(
-            input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, cost=usage.cost
-        ),
+        usage=usage_of(usage),
     )
+
+
+def usage_of(told: ModelUsage | None) -> Usage:
+    """What a call of a model cost, as a part of what the answer did."""
+    if told is None:
+        return Usage()
+    return Usage(input_tokens=told.input_tokens, output_tokens=told.output_tokens, cost=told.cost)
 
 
 # --- who may write, and what it costs --------------------------------------------------------

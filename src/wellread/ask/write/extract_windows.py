@@ -37,7 +37,7 @@ class Window:
         piece: the number of the piece.
         sentences: spans of the piece's text, in order.
         texts: the same, on one line each; the cells of a row with those of its header.
-        above: the title and the headings over the piece.
+        above: the title and the headings over the piece, and who speaks.
         telling: which of them are sentences, items or rows, and no bare lines as headings are.
         speakers: who says them; empty where nobody speaks.
     """
@@ -85,14 +85,15 @@ def windows_of(number: int, piece: Evidence, voices: Sequence[str]) -> list[Wind
             size += sizes[end]
             end += 1
         run = told[start:end]
+        speakers = tuple(dict.fromkeys(speaker for speaker, _, _ in run if speaker))
         windows.append(
             Window(
                 piece=number,
                 sentences=tuple(span for _, span, _ in run),
                 texts=tuple(text for _, _, text in run),
                 telling=tuple(_tells(piece.text, span, text) for _, span, text in run),
-                above=above,
-                speakers=tuple(dict.fromkeys(speaker for speaker, _, _ in run if speaker)),
+                above=f"{above}: {', '.join(speakers)}" if speakers else above,
+                speakers=speakers,
             )
         )
         if end == len(told):

@@ -7,21 +7,20 @@ several calls can be joined and ties keep the search's order.
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 import anyio
 import numpy as np
-from anyio import from_thread
 
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import LanguageModel, Prompt, TextDelta
 from wellread.models.json_http import sendable, text_batches
 from wellread.models.prompts import fence_of, fenced, template
 from wellread.models.reader import HEADS, Excerpt, Head, Scores
+from wellread.threads.cancellation import wait_for
 
 BATCH_TEXTS = 40
 BATCH_CHARACTERS = 60_000
@@ -29,8 +28,6 @@ MAX_CHARACTERS = 4_000
 """More of one text, or of the question, is cut off."""
 BEST_GRADE = 10
 GRADE = "raise reader.timeout, lower reader.depth, or use a faster model"
-
-T = TypeVar("T")
 
 
 class LlmReader:
@@ -106,25 +103,6 @@ class LlmReader:
             hint=f"try again, use another model, or set reader.{head} to lexical",
             retryable=True,
         )
-
-
-def wait_for(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """The result of ``work``; in the event loop that waits for this thread, or in one of its own:
-    of this thread, where none runs in it.
-
-    In the waiting loop, a cancelled question cancels the work too.
-    """
-    try:
-        from_thread.check_cancelled()
-    except RuntimeError:  # no loop waits for this thread
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return anyio.run(work)
-        with from_thread.start_blocking_portal() as portal:
-            done: T = portal.call(work)
-        return done
-    return from_thread.run(work)
 
 
 def grading_prompt(question: str, keyed: Mapping[str, str]) -> Prompt:

@@ -1,9 +1,9 @@
 """Sections and summary of a report, written by a language model and checked before they are shown.
 
 A section is written from its own evidence alone, the summary from sentences that were checked. A
-model judges them (``judge.py``): what is unsupported, or cites nothing, is removed and counted, and
-what is supported in part, or was not judged, is shown with its mark. A section of which nothing is
-left is empty, and is told as "not found".
+model judges them (``judge.py``): what cites nothing is removed and counted, and so is what is
+unsupported where ``citations.strict`` says so; the rest is shown with its mark. A section of which
+nothing is left is empty, and is told as "not found".
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from wellread.answers import (
     Verdict,
     VerdictName,
 )
-from wellread.ask.deliver.prune_draft import pruned
-from wellread.ask.verify.check_claims import SPEAKER
+from wellread.ask.deliver.prune_draft import Deliverable, pruned
 from wellread.ask.verify.check_claims import checked as check_claims
 from wellread.ask.verify.judge import NO_QUESTION, Opinion, Ruling, opinion_on, ruling_by
+from wellread.ask.write.drafting import usage_of
 from wellread.ask.write.extracts import extracts_of
 from wellread.ask.write.parse_draft import parse_draft
 from wellread.ask.write.prompts import pieces_of, said_in, wordings
@@ -36,7 +36,7 @@ from wellread.ask.write.prompts.guard import Guard
 from wellread.codec import from_plain, to_plain
 from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
-from wellread.models.base import ModelUsage, Prompt
+from wellread.models.base import Prompt
 from wellread.models.prompts import fence_of, fenced, template
 from wellread.questions import Analysis
 from wellread.reports import Facet, StopReason
@@ -238,14 +238,15 @@ async def _kept(
         fallback=heard.told,
         unknown_keys=draft.unknown_keys,
         withheld=draft.withheld,
-        usage=_usage(heard.usage),
+        usage=usage_of(heard.usage),
     )
     if draft.text.strip(" .*_").upper() == NOT_FOUND:
         return said
     checked = await to_thread.run_sync(check_claims, draft.claims, evidence, analysis.voices)
     ruling = await _judged(kb, run, analysis, evidence, checked, heard.by)
-    strict = kb.settings.citations.strict
-    fit = [item for item in ruling.checked if _may_stand(item, strict=strict)]
+    strict, voices = kb.settings.citations.strict, bool(analysis.voices)
+    shown = Deliverable(strict=strict, required=True, voices=voices)
+    fit = [item for item in ruling.checked if shown.holds(item)]
     text, kept = pruned(draft.text, ruling.checked, fit)
     stated = [item for item in kept if not item.verdict.states_nothing]
     said = replace(
@@ -275,15 +276,7 @@ async def _judged(
     key = tagged_hash("judge", *(item.claim.text for item in checked))
     opinion = from_plain(Opinion, await run.once(f"judge:{key}", ask))
     if opinion.by or opinion.usage.cost:
-        spent = opinion.usage
-        run.spend(
-            ModelUsage(
-                model=opinion.by,
-                input_tokens=spent.input_tokens,
-                output_tokens=spent.output_tokens,
-                cost=spent.cost,
-            )
-        )
+        run.spend(opinion.usage)
     return ruling_by(opinion, analysis, evidence, checked)
 
 
@@ -304,21 +297,7 @@ def _chosen(kb: KnowledgeBase, analysis: Analysis, evidence: Sequence[Evidence])
         for span in sorted(extract.marked, key=lambda span: span.start)
     )
     text = " ".join(item.claim.text for item in checked)
-    return SectionDraft(text=text, checked=checked, by=EXTRACTIVE)
-
-
-def _borne_out(item: Checked) -> bool:
-    return item.verdict.name.whole and bool(item.claim.keys)
-
-
-def _may_stand(item: Checked, *, strict: bool) -> bool:
-    """Whether a sentence is shown: it cites something and, where it has to, is not unsupported;
-    the words of somebody else than was asked for never are.
-    """
-    if item.verdict.states_nothing:
-        return True
-    unsupported = strict and item.verdict.name == VerdictName.UNSUPPORTED
-    return bool(item.claim.keys) and not (unsupported or item.verdict.method == SPEAKER)
+    return SectionDraft(text=text, checked=checked, by=EXTRACTIVE if checked else NOBODY)
 
 
 def _shortened(made: SectionDraft) -> SectionDraft:
@@ -357,11 +336,3 @@ def _why(kb: KnowledgeBase, heard: Heard) -> str:
     if heard.by and not heard.text.strip():
         return "; ".join([*heard.reasons, f"{heard.by} gave an empty reply"])
     return heard.told
-
-
-def _usage(usage: ModelUsage | None) -> Usage:
-    if usage is None:
-        return Usage()
-    return Usage(
-        input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, cost=usage.cost
-    )

@@ -102,7 +102,7 @@ def _summary(body: CheckResponse) -> Table:
         (VerdictName.SUPPORTED, "supported", counts.supported),
         (VerdictName.PARTIAL, "supported in part", counts.partial),
         (VerdictName.UNSUPPORTED, "unsupported", counts.unsupported),
-        (VerdictName.NOT_CHECKED, "nothing to check", counts.not_checked),
+        (VerdictName.NOT_CHECKED, "not checked", counts.not_checked),
     )
     shown = (
         (Text(name.symbol, style=name.style), said, f"{count:,}") for name, said, count in rows

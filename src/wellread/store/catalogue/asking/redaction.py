@@ -112,10 +112,10 @@ def forgotten(body: Plain, removed: RemovedWords, gone: Mapping[str, str]) -> Pl
         if verbatim and lost.intersection(sentence["citations"]):
             text = _changed_at(text, sentence["span"], blacked)
     text = _without_markers(body, text, lost)
-    sentences = [
-        _unexplained(_following(sentence, body["text"], text), lost)
-        for sentence in body["sentences"]
-    ]
+    sentences = [_following(sentence, body["text"], text) for sentence in body["sentences"]]
+    for sentence in sentences:
+        if lost.intersection(sentence["citations"]):  # its reason may quote what is gone
+            sentence["verdict"] = {**sentence["verdict"], "reason": ""}
     blanked = changed_in({**body, "sentences": sentences}, removed.blanked)
     citations = [
         _without_source(cited) if cited["id"] in lost else cited for cited in blanked["citations"]
@@ -127,14 +127,7 @@ def _following(sentence: Plain, before: str, after: str) -> Plain:
     """A sentence of the answer with its words as they are in the text now."""
     start, end = sentence["span"]["start"], sentence["span"]["end"]
     same = sentence["text"] == before[start:end]
-    return {**sentence, "text": after[start:end]} if same else sentence
-
-
-def _unexplained(sentence: Plain, lost: set[int]) -> Plain:
-    """A sentence without the reason of its verdict, where that may quote what is gone."""
-    if not lost.intersection(sentence["citations"]):
-        return sentence
-    return {**sentence, "verdict": {**sentence["verdict"], "reason": ""}}
+    return {**sentence, "text": after[start:end] if same else sentence["text"]}
 
 
 def _without_source(cited: Plain) -> Plain:
