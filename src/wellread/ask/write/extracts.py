@@ -32,6 +32,7 @@ logger = logging.getLogger(__name__)
 SHOWN = 3  # extracts of an answer
 ENOUGH = 0.9  # of the score's shares, from which further extracts are not shown
 MARKED = 2  # sentences of an extract
+SAID = 0.45  # how sure it is at least that somebody's words with one of the subject's are asked for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +166,8 @@ def _chosen(
     sides = [_of_side(side, windows, evidence) for side in analysis.sides]
     if sum(map(bool, sides)) < 2:
         found = judged(_asked(analysis), windows, evidence, readers)
-        return _first(found, SHOWN), found.confidence
+        theirs = SAID if analysis.voices and found.readings["most_cover"] else 0.0
+        return _first(found, SHOWN), max(theirs, found.confidence)
     share = max(1, READ // len(sides)), max(1, NEAREST // len(sides))
     told: list[tuple[Window, tuple[int, ...]]] = []
     sure: list[float] = []
@@ -179,8 +181,7 @@ def _chosen(
 
 def _asked(analysis: Analysis) -> str:
     """What windows are read for: the question, behind the one that it goes on from."""
-    asked = analysis.question if analysis.voices else analysis.wanted
-    return f"{analysis.context} {asked}" if analysis.context else asked
+    return f"{analysis.context} {analysis.wanted}" if analysis.context else analysis.wanted
 
 
 def _of_side(side: str, windows: Sequence[Window], evidence: Sequence[Evidence]) -> list[Window]:
