@@ -13,12 +13,12 @@ from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ask.verify.confidence import (
     LIMIT_LEFT_OUT,
     comparable,
-    confidence_of_verdicts,
     judge,
     learned,
     score,
 )
 from wellread.ask.verify.confidence_features import Features, features_of
+from wellread.ask.verify.verified_draft import confidence_of_verdicts
 from wellread.models.readers.lexical import LexicalReader
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import DocumentFacts, Hit, Locator, Passage, Span

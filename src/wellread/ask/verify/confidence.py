@@ -16,12 +16,9 @@ from functools import cache
 from importlib import resources
 from typing import Literal, TypedDict
 
-from wellread.answers import RELAXED, Confidence, Verdict, VerdictName
+from wellread.answers import RELAXED, Confidence
 from wellread.ask.aggregate.queries.result import CATALOGUE_SURE
-from wellread.ask.verify.check_claims import VERBATIM
 from wellread.ask.verify.confidence_features import Features
-from wellread.ask.verify.judge import METHOD as JUDGE
-from wellread.ask.write.tail import Answered
 from wellread.kb import KnowledgeBase
 from wellread.models.base import Embedder
 from wellread.store.schema.calibration_values import Calibration
@@ -32,14 +29,6 @@ WORDS = ("together", "words", "names", "closeness")
 READ = ("answers", "chosen")
 READ_WHOLE = (*READ, "passage", *WORDS)
 HIGH, MEDIUM = 0.75, 0.5
-BY_VERDICTS = 0.8  # what the verdicts weigh of a model's answer, the rest the evidence
-UNJUDGED = 0.7  # how sure an answer of a model is at most that nobody has judged
-ANSWERED: Mapping[Answered | None, float] = {"yes": 1.0, "partly": 0.75, "no": 0.4}
-_ANSWERED_SO: Mapping[Answered | None, str] = {
-    "yes": "answer the question",
-    "partly": "answer it in part",
-    "no": "do not answer it",
-}
 CLOSE, NEAR = 0.6, 0.4  # cosines of the trained embedder
 WHOLE, MOST = 0.95, 0.6  # shares of the question's words
 Band = Literal["high", "medium", "low", "none"]
@@ -110,60 +99,9 @@ def judge(
         )
     return Confidence(
         score=found,
-        band=_band(found, threshold),
+        band=band_of(found, threshold),
         reasoning=reasoning,
         shipped=shipped,
-    )
-
-
-def confidence_of_verdicts(
-    verdicts: Sequence[Verdict],
-    evidence: float,
-    answered: Answered | None,
-    *,
-    calibration: Calibration | None = None,
-    model_claim: float | None = None,
-    caps: Sequence[Cap] = (),
-) -> Confidence:
-    """How sure an answer is that a model wrote: by the judge's verdicts and the evidence.
-
-    Its band is ``none`` only where it says that it is no answer and cites nothing: what a model
-    wrote with a citation is shown. The three numbers are set by hand, not learned.
-
-    Args:
-        verdicts: of its sentences.
-        evidence: how likely the evidence answers the question, 0-1.
-        answered: what the model says of that itself.
-    """
-    stated = [one for one in verdicts if not one.states_nothing]
-    settled = [one for one in stated if one.name != VerdictName.NOT_CHECKED]
-    judged = any(one.method in (JUDGE, VERBATIM) for one in settled)
-    borne_out = sum(1.0 if one.name.whole else 0.5 * one.name.supports for one in settled)
-    cited = sum(one.name != VerdictName.UNCITED for one in stated)
-    if judged:
-        share = borne_out / len(settled)
-        found = BY_VERDICTS * share + (1 - BY_VERDICTS) * evidence
-        whole = sum(one.name.whole for one in settled)
-        reasoning = f"{whole} of {len(settled)} sentences are borne out by what they cite"
-    else:
-        share = cited / len(stated) if stated else 0.0
-        found = min(UNJUDGED, (share + evidence) / 2)
-        reasoning = f"{cited} of {len(stated)} sentences cite a passage, and nobody has judged them"
-    if answered in ANSWERED:
-        found *= ANSWERED[answered]
-        reasoning += f"; the model says that the sources {_ANSWERED_SO[answered]}"
-    for cap in caps:
-        if cap.most < found:
-            found, reasoning = cap.most, f"{reasoning}; but {cap.why}"
-    shipped = round(found, 3)
-    found = shipped if calibration is None else calibration.of(shipped)
-    answers = cited or (stated and answered in ("yes", "partly"))
-    return Confidence(
-        score=found,
-        band=_band(found, 0.0) if answers else "none",
-        reasoning=reasoning,
-        model_claim=model_claim,
-        shipped=None if calibration is None else shipped,
     )
 
 
@@ -198,7 +136,7 @@ def of_expert(rating: int, *, whole: bool, threshold: float) -> Confidence:
     held = "its sources still say so" if whole else "its sources have not changed since"
     return Confidence(
         score=found,
-        band=_band(found, threshold),
+        band=band_of(found, threshold),
         reasoning=f"an expert rated this answer to the same question {rating} of 100, and {held}",
     )
 
@@ -213,7 +151,7 @@ def of_correction(*, whole: bool, threshold: float) -> Confidence:
     held = "its source says so" if whole else "its source has not changed since"
     return Confidence(
         score=found,
-        band=_band(found, threshold),
+        band=band_of(found, threshold),
         reasoning=f"an expert put the answer to the same question right, and {held}",
     )
 
@@ -309,7 +247,8 @@ def _weights(read: Mapping[str, float], names: tuple[str, ...]) -> Weights:
     return Weights(bias=float(read["bias"]), features={name: float(read[name]) for name in names})
 
 
-def _band(found: float, threshold: float) -> Band:
+def band_of(found: float, threshold: float) -> Band:
+    """The band of a score."""
     if found < threshold:
         return "none"
     if found >= HIGH:

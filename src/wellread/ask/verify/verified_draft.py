@@ -6,30 +6,50 @@ Sentences that were chosen from the evidence are quoted. What a model wrote is j
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from anyio import to_thread
 
-from wellread.answers import EXTRACTIVE, Checked, Confidence, Evidence
+from wellread.answers import (
+    EXTRACTIVE,
+    Checked,
+    Confidence,
+    Evidence,
+    Verdict,
+    VerdictName,
+)
 from wellread.ask.retrieve.reported_speech import heard
 from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.verify.check_claims import VERBATIM
 from wellread.ask.verify.check_claims import checked as check_claims
 from wellread.ask.verify.confidence import (
     DISPUTED,
     LIMIT_LEFT_OUT,
     Cap,
-    confidence_of_verdicts,
+    band_of,
     judge,
     scale_of,
     score,
 )
 from wellread.ask.verify.confidence_features import Features, features_of
 from wellread.ask.verify.conflicts.disputes import Dispute, with_disputes
+from wellread.ask.verify.judge import METHOD as JUDGE
 from wellread.ask.verify.judge import Rival, judged
 from wellread.ask.write.drafting import Drafting, Written
+from wellread.ask.write.tail import Answered
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
+from wellread.store.schema.calibration_values import Calibration
+
+BY_VERDICTS = 0.8  # what the verdicts weigh of a model's answer, the rest the evidence
+UNJUDGED = 0.7  # how sure an answer of a model is at most that nobody has judged
+ANSWERED: Mapping[Answered | None, float] = {"yes": 1.0, "partly": 0.75, "no": 0.4}
+_ANSWERED_SO: Mapping[Answered | None, str] = {
+    "yes": "answer the question",
+    "partly": "answer it in part",
+    "no": "do not answer it",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,3 +144,54 @@ def _features(
 
 def _caps(*known: tuple[Cap, object]) -> list[Cap]:
     return [cap for cap, applies in known if applies]
+
+
+def confidence_of_verdicts(
+    verdicts: Sequence[Verdict],
+    evidence: float,
+    answered: Answered | None,
+    *,
+    calibration: Calibration | None = None,
+    model_claim: float | None = None,
+    caps: Sequence[Cap] = (),
+) -> Confidence:
+    """How sure an answer is that a model wrote: by the judge's verdicts and the evidence.
+
+    Its band is ``none`` only where it says that it is no answer and cites nothing: what a model
+    wrote with a citation is shown. The three numbers are set by hand, not learned.
+
+    Args:
+        verdicts: of its sentences.
+        evidence: how likely the evidence answers the question, 0-1.
+        answered: what the model says of that itself.
+    """
+    stated = [one for one in verdicts if not one.states_nothing]
+    settled = [one for one in stated if one.name != VerdictName.NOT_CHECKED]
+    judged = any(one.method in (JUDGE, VERBATIM) for one in settled)
+    borne_out = sum(1.0 if one.name.whole else 0.5 * one.name.supports for one in settled)
+    cited = sum(one.name != VerdictName.UNCITED for one in stated)
+    if judged:
+        share = borne_out / len(settled)
+        found = BY_VERDICTS * share + (1 - BY_VERDICTS) * evidence
+        whole = sum(one.name.whole for one in settled)
+        reasoning = f"{whole} of {len(settled)} sentences are borne out by what they cite"
+    else:
+        share = cited / len(stated) if stated else 0.0
+        found = min(UNJUDGED, (share + evidence) / 2)
+        reasoning = f"{cited} of {len(stated)} sentences cite a passage, and nobody has judged them"
+    if answered in ANSWERED:
+        found *= ANSWERED[answered]
+        reasoning += f"; the model says that the sources {_ANSWERED_SO[answered]}"
+    for cap in caps:
+        if cap.most < found:
+            found, reasoning = cap.most, f"{reasoning}; but {cap.why}"
+    shipped = round(found, 3)
+    found = shipped if calibration is None else calibration.of(shipped)
+    answers = cited or (stated and answered in ("yes", "partly"))
+    return Confidence(
+        score=found,
+        band=band_of(found, 0.0) if answers else "none",
+        reasoning=reasoning,
+        model_claim=model_claim,
+        shipped=None if calibration is None else shipped,
+    )
