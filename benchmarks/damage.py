@@ -46,7 +46,7 @@ BAD = re.compile(
 )
 MENDS = re.compile(r"wellread verify|wellread restore")
 SOURCES = "sources"
-SETTINGS = "reader:\n  answers: lexical\n  entails: lexical\n"
+SETTINGS = "reader:\n  answers: lexical\n"
 
 
 @dataclass

@@ -58,7 +58,7 @@ TALKS = (
     "chaincode-podcast/assumeutxo.md",
 )
 PAGES = ("2305.03393v1-pg9.pdf", "code_and_formula.pdf", "multi_page.pdf", "normal_4pages.pdf")
-LEXICAL = {"relevance": "lexical", "answers": "lexical", "entails": "lexical"}
+LEXICAL = {"relevance": "lexical", "answers": "lexical"}
 _CODE = shutil.ignore_patterns("__pycache__", "*.py")
 
 
