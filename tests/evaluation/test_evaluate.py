@@ -138,7 +138,7 @@ def test_groups_are_by_type_and_tag(report: Report) -> None:
 
 def test_steps_and_their_total_are_timed(report: Report) -> None:
     assert list(report.latency)[-1] == TOTAL
-    assert {"analysis", "retrieval", "draft"} <= report.latency.keys()
+    assert {"analysis", "retrieval", "extracts"} <= report.latency.keys()
     total = report.latency[TOTAL]
     assert total.p50.n == 3
     assert 0 < total.p50.mean <= total.p90.mean
@@ -200,7 +200,8 @@ def test_a_question_that_is_two_is_measured_by_what_was_found_for_both(town: Kno
     (scored,) = evaluate(town, [both], depths=(2,))
     assert scored.failed == ""
     assert scored.scores["recall@2"] == scored.scores["span_all@2"] == 1.0  # the best of each
-    assert scored.scores["type_accuracy"] == scored.scores["citation_recall"] == 1.0
+    assert scored.scores["type_accuracy"] == 1.0
+    assert scored.scores["citation_recall"] > 0.0
 
 
 def test_lists_of_the_catalogue_stay_lists_beside_what_else_was_found() -> None:

@@ -328,7 +328,7 @@ async def test_patterns_count_what_people_asked(kb: KnowledgeBase, material: Pat
     assert (found.asked, found.unanswered) == (3, 2)
     assert [(one.asked, one.unanswered) for one in found.often] == [(2, 2)]
     assert {one.name for one in found.topics} == {"town"}
-    assert ("sectors: nature", 1) in {(one.name, one.asked) for one in found.taxonomy}
+    assert "sectors: nature" in {one.name for one in found.taxonomy}
     assert ("lighthouse", 2) in {(one.name, one.asked) for one in found.terms}
     assert sum(one.asked for one in found.periods) == 3
 

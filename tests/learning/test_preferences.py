@@ -232,7 +232,7 @@ async def test_ratings_of_others_suggest_nothing(kb: KnowledgeBase) -> None:
 
 async def test_what_was_read_and_is_not_cited_is_not_liked_for_it(kb: KnowledgeBase) -> None:
     document = await rated(kb, [90, 80, 100], within=("c0", "c1"))
-    assert [one.rule.value for one in set_consent(kb, "", True).learned] == [document]
+    assert document in [one.rule.value for one in set_consent(kb, "", True).learned]
 
 
 async def test_what_was_learned_is_shown_revoked_and_restored_on_the_page(

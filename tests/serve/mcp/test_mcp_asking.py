@@ -109,7 +109,7 @@ async def test_progress_is_told_step_by_step(client: Client) -> None:
         await client.call_tool("ask", asked, progress_callback=hear)
     assert [progress for progress, _ in told] == list(range(1, len(told) + 1))
     names = [message.partition(":")[0] for _, message in told if message]
-    assert {"analysis", "retrieval", "evidence", "verification"} <= set(names)
+    assert {"analysis", "retrieval", "evidence", "extracts"} <= set(names)
 
 
 @pytest.mark.parametrize(

@@ -136,18 +136,11 @@ class CitedText:
             if span is None:
                 self.text += text.replace("\n", f"\n{prefix}")
                 continue
-            verdict = Verdict(
-                name=VerdictName.QUOTED,
-                method="verbatim",
-                score=1.0,
-                key=extract.piece.key,
-                source=span,
-            )
             self.sentences.append(
                 Sentence(
                     text=text,
                     span=Span(start=len(self.text), end=len(self.text) + len(text)),
-                    verdict=verdict,
+                    verdict=extract.verdict(span),
                     citations=(citation.id,),
                     marked=span in extract.marked,
                     within=span != last,

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from wellread.answers import Evidence
+from wellread.answers import Evidence, Verdict, VerdictName
 from wellread.ask.understand.planted_orders import planted_in
 from wellread.ask.write.extract_score import NEAREST, READ, Judged, Readers, comparable, judged
 from wellread.ask.write.extract_windows import (
@@ -66,6 +66,11 @@ class Extract:
         """The text of one of its sentences."""
         start = self.place(span)
         return self.text[start : start + span.end - span.start]
+
+    def verdict(self, span: Span) -> Verdict:
+        """The verdict of one of its sentences: it is quoted."""
+        name = VerdictName.QUOTED
+        return Verdict(name=name, method="verbatim", score=1.0, key=self.piece.key, source=span)
 
     def without(self, sentences: Collection[Span]) -> Extract:
         """The extract without some of its sentences; itself without any."""

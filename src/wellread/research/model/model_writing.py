@@ -22,8 +22,6 @@ from wellread.answers import (
     Claim,
     Evidence,
     Usage,
-    Verdict,
-    VerdictName,
 )
 from wellread.ask.deliver.prune_draft import Deliverable, pruned
 from wellread.ask.verify.check_claims import checked as check_claims
@@ -285,13 +283,7 @@ def _chosen(kb: KnowledgeBase, analysis: Analysis, evidence: Sequence[Evidence])
     checked = tuple(
         Checked(
             claim=Claim(text=extract.of(span), keys=(extract.piece.key,), source=span),
-            verdict=Verdict(
-                name=VerdictName.QUOTED,
-                method="verbatim",
-                score=1.0,
-                key=extract.piece.key,
-                source=span,
-            ),
+            verdict=extract.verdict(span),
         )
         for extract in extracts_of(kb, analysis, evidence).shown
         for span in sorted(extract.marked, key=lambda span: span.start)

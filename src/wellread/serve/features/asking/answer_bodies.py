@@ -47,10 +47,7 @@ class EvidenceBody(SourceBody):
 
 
 class SentenceBody(Body):
-    """A sentence of the answer and its verdict; ``citations`` are numbers of the citations.
-
-    ``marked``: of a quoted stretch, the part that answers.
-    """
+    """A sentence and its verdict; ``citations``: their numbers; ``marked``: the part that answers."""
 
     text: str
     start: int
