@@ -47,7 +47,7 @@ class EvidenceBody(SourceBody):
 
 
 class SentenceBody(Body):
-    """A sentence, its verdict and its citations' numbers; ``marked``: it is the part that answers."""
+    """A sentence, its verdict, its citations by number; ``marked``: the part that answers."""
 
     text: str
     start: int
