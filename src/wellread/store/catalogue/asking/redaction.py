@@ -24,6 +24,7 @@ RUN = 8  # words: shorter runs are anybody's
 SHORTEST = 5  # words of a whole sentence that counts
 BLANK = "█"
 _WORD = re.compile(r"\w+")
+_LABEL = re.compile(r"\*\*([^*\n]+)\*\*")
 # Names of fields that hold no prose: what they hold points to something, or is chosen by us.
 _PLAIN = frozenset({"id", "document_id", "version", "kind", "method", "key", "session_id", "mode"})
 
@@ -107,10 +108,13 @@ def forgotten(body: Plain, removed: RemovedWords, gone: Mapping[str, str]) -> Pl
     body = _without_names(_without_rows(body, gone), gone)
     lost = {cited["id"] for cited in body["citations"] if cited["document_id"] in gone}
     text: str = removed.blanked(body["text"])
+    before = None
     for sentence in body["sentences"]:
         verbatim = sentence["verdict"]["method"] == "verbatim"
         if verbatim and lost.intersection(sentence["citations"]):
             text = _changed_at(text, sentence["span"], blacked)
+            text = _without_labels(text, before, sentence)
+        before = sentence
     text = _without_markers(body, text, lost)
     sentences = [_following(sentence, body["text"], text) for sentence in body["sentences"]]
     for sentence in sentences:
@@ -121,6 +125,16 @@ def forgotten(body: Plain, removed: RemovedWords, gone: Mapping[str, str]) -> Pl
         _without_source(cited) if cited["id"] in lost else cited for cited in blanked["citations"]
     ]
     return {**blanked, "text": text, "citations": citations}
+
+
+def _without_labels(text: str, before: Plain | None, sentence: Plain) -> str:
+    """``text`` with the label of a quotation, and headings in it, blacked out before a sentence."""
+    start = before["span"]["end"] if before else 0
+    labels = list(_LABEL.finditer(text, start, sentence["span"]["start"]))
+    goes_on = before is not None and before["citations"] == sentence["citations"]
+    for label in labels if goes_on else labels[-1:]:
+        text = f"{text[: label.start(1)]}{blacked(label[1])}{text[label.end(1) :]}"
+    return text
 
 
 def _following(sentence: Plain, before: str, after: str) -> Plain:
@@ -175,8 +189,12 @@ def _without_names(body: Plain, gone: Mapping[str, str]) -> Plain:
         changed["suggestions"] = [each for each in body["suggestions"] if blank(each) == each]
     if "standalone" in body and blank(body["question"]) == body["question"]:
         changed["standalone"] = blank(body["standalone"])
-    if body["answered_by"] == NO_ANSWER and len(kept) < len(related):
-        changed["text"] = blank(body["text"])
+    if body["answered_by"] == NO_ANSWER:
+        text = ""
+        for sentence in body["sentences"]:
+            start, end = sentence["span"]["start"], sentence["span"]["end"]
+            text += blank(body["text"][len(text) : start]) + body["text"][start:end]
+        changed["text"] = text + blank(body["text"][len(text) :])
     if body.get("mode") == "deep" and len(kept) < len(related):
         # A report names what was read and not used behind its last sentence.
         end = max((one["span"]["end"] for one in body["sentences"]), default=0)

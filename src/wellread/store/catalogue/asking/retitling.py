@@ -17,6 +17,7 @@ from typing import Any
 import ahocorasick
 from sqlalchemy import Connection, Text, cast, select, update
 
+from wellread.answers import EXTRACTIVE
 from wellread.store.catalogue.asking.redaction import (
     NO_ANSWER,
     Plain,
@@ -180,9 +181,12 @@ def _edits(body: Plain, changed: Renamed, exact: Mapping[str, str]) -> Iterator[
         lines = [span for span, ids in rows if not changed.keys().isdisjoint(ids)]
         for span in [*spans[:1], *lines] if lines else ():
             yield from _titles_in(text, span["start"], span["end"], exact)
-    if body["answered_by"] == NO_ANSWER or body.get("mode") == "deep":
-        last = max((span["end"] for span in spans), default=0)
-        yield from _titles_in(text, last, len(text), exact)
+    if body["answered_by"] in (NO_ANSWER, EXTRACTIVE) or body.get("mode") == "deep":
+        # Between sentences stand labels, which begin with titles, and what is near.
+        starts = [0, *(span["end"] for span in spans)]
+        ends = [*(span["start"] for span in spans), len(text)]
+        for start, end in zip(starts, ends, strict=True):
+            yield from _titles_in(text, start, end, exact)
 
 
 def _titles_in(text: str, start: int, end: int, exact: Mapping[str, str]) -> Iterator[Edit]:
