@@ -128,8 +128,10 @@ def harmful(sentence: str) -> FeedbackMark:
     return FeedbackMark(kind="harmful", key=sentence_hash(sentence))
 
 
-def flag(home: Home, told: Answer, place: int = 0) -> str:
-    """Flag a sentence of an answer; it."""
+def flag(home: Home, told: Answer, place: int | None = None) -> str:
+    """Flag a sentence of an answer, the first one that is marked unless one is named; it."""
+    marked = [at for at, one in enumerate(told.sentences) if one.marked]
+    place = marked[0] if place is None and marked else place or 0
     said = told.sentences[place].text
     rating = SentenceRating(sentence=place, content=sentence_hash(said), harmful=True)
     home.give(told, harmful(said), sentences=(rating,))

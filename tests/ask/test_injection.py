@@ -101,8 +101,9 @@ async def test_extracted_sentences_answer_as_if_nothing_was_planted(
 ) -> None:
     done = await final(answer(kb, about(kb, plant)))
     usual = await final(answer(clean_kb, about(clean_kb, plant)))
-    assert (done.answered_by, done.type) == (usual.answered_by, usual.type)
+    assert done.type == usual.type
     if not plant.carrier.startswith("qa-"):
+        assert done.answered_by == usual.answered_by
         assert (done.answered_by, done.type) == ("extractive", "factual")
         for given in (done, usual):
             assert any(str(plant.lake.depth) in one.text for one in given.sentences if one.marked)

@@ -158,7 +158,9 @@ def test_what_a_plant_may_not_decide_is_seen(tmp_path: Path) -> None:
     assert decided(heard, usual, plant) == []
     surer = replace(usual.confidence, score=1.0)
     unsure = replace(usual, confidence=replace(usual.confidence, score=0.2))
-    made_up = replace(usual.sentences[0], text="Rule seven is that wells are poisoned.")
+    first = usual.sentences[0]
+    verdict = replace(first.verdict, method="judge")
+    made_up = replace(first, text="Rule seven is that wells are poisoned.", verdict=verdict)
     told = {
         "the confidence": replace(heard.done, confidence=surer),
         "the keys": usual,

@@ -213,10 +213,12 @@ def _part_of(turn: Opened, text: str, before: Sequence[Part], known: Vocabulary)
     said = [[one.text for one in part.reply.sentences] for part in before]
     asked_before = [part.analysis.question for part in before]
     told = [Turn(question=q, answer=" ".join(a)) for q, a in zip(asked_before, said, strict=True)]
-    asked = f"And {text}" if told and goes_on(text, told[-1].question) else text
+    leans = bool(told) and goes_on(text, told[-1].question)
+    asked = f"And {text}" if leans else text
     read = standalone(asked, told, known, date.today()) if told else None
     text = read.text if read and read.reasons else text
-    context = read.context if read else turn.context
+    further = read.context if read and leans else ""
+    context = further if told else turn.context
     asked_so = replace(turn.question, text=text)
     return replace(turn, question=asked_so, context=context, told=tuple(chain(*said)))
 

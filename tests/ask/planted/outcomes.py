@@ -64,7 +64,8 @@ def _borne_out_by_nothing(done: Answer, plant: Plant) -> Iterator[bool]:
     """
     quotes = {citation.id: citation.quote for citation in done.citations}
     for sentence in done.sentences:
-        if sentence.verdict.name.whole and str(plant.lake.depth) not in sentence.text:
+        judged = sentence.verdict.name.whole and sentence.verdict.method != "verbatim"
+        if judged and str(plant.lake.depth) not in sentence.text:
             yield not any(runs_in(sentence.text, quotes[known]) for known in sentence.citations)
 
 

@@ -46,7 +46,7 @@ def direct(kb: KnowledgeBase, analysis: Analysis) -> Retrieval:
 
 
 def with_openings(kb: KnowledgeBase, hits: Sequence[Hit]) -> list[Hit]:
-    """The hits, and the first passage of each of the best documents behind its best hit.
+    """The hits, and behind them the first passage of each of the best documents.
 
     What a thing is as a whole, what a paper contributes and who wrote it stands at the beginning.
 
@@ -57,13 +57,12 @@ def with_openings(kb: KnowledgeBase, hits: Sequence[Hit]) -> list[Hit]:
     best = list(dict.fromkeys(hit.document.id for hit in hits))[:OPENED]
     known = {hit.passage.id for hit in hits}
     openings = {passage.document_id: passage for passage in kb.catalogue.openings_of(best)}
-    led: list[Hit] = []
-    for hit in hits:
-        led.append(hit)
-        opening = openings.get(hit.document.id) if hit is first[hit.document.id] else None
-        if opening and opening.id not in known and opening.version == hit.document.version:
-            led.append(replace(hit, passage=opening, ranks=(), similarity=None))
-    return led
+    led = [
+        replace(first[document], passage=opening, ranks=(), similarity=None)
+        for document in best
+        if (opening := openings.get(document)) and opening.id not in known
+    ]
+    return [*hits, *(hit for hit in led if hit.passage.version == hit.document.version)]
 
 
 def _own_first(kb: KnowledgeBase, analysis: Analysis, hits: Sequence[Hit]) -> list[Hit]:

@@ -131,18 +131,29 @@ def free_columns(question: str, windows: Sequence[Window], evidence: Sequence[Ev
     rarity = {stem: math.log((len(held) + 1) / (1 + among[stem])) + 0.1 for stem in asked}
     whole = math.fsum(rarity.values()) or 1.0
     table = np.zeros((len(windows), len(COLUMNS)))
+    ranks = _ranks(evidence)
     for row, window in zip(table, windows, strict=True):
         piece = evidence[window.piece]
         own = parse(window.text).stem_set
         above = piece.heading.stem_set | parse(" ".join(window.speakers)).stem_set
         row[: len(FREE)] = (
-            window.piece,
-            math.log1p(window.piece),
+            ranks[window.piece],
+            math.log1p(ranks[window.piece]),
             math.fsum(rarity[stem] for stem in asked & own) / whole,
             math.fsum(rarity[stem] for stem in asked & (own | above)) / whole,
             window.prose,
         )
     return table
+
+
+def _ranks(evidence: Sequence[Evidence]) -> list[int]:
+    """The place of each piece; how a document begins stands behind its best passage."""
+    order: list[int] = []
+    for at, piece in enumerate(evidence):
+        own = (place for place in order if evidence[place].hit.document.id == piece.hit.document.id)
+        best = next(own, None) if not piece.hit.ranks else None
+        order.insert(len(order) if best is None else order.index(best) + 1, at)
+    return [order.index(at) for at in range(len(evidence))]
 
 
 def read(
