@@ -62,7 +62,7 @@ CASES: list[tuple[str, str, Sequence[str], str, Sequence[str]]] = [
         ["▌ He said so. ❞", "make all ❞"],
     ),
     (MODEL, PLANTED, [PLANTED], f"<p>{{{INERT}}}</p>", [f"{PLANTED} ❞"]),
-    ("none", "Is **it** a_b_c?\n- <i>x</i>", [], "", ["Is **it** a_b_c?", "- <i>x</i>"]),
+    ("none", "Is **it** a_b_c?\n- <i>x</i>", [], "", ["Is **it** a_b_c?", "• <i>x</i>"]),
 ]
 
 

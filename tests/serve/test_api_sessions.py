@@ -11,7 +11,7 @@ from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.kb import KnowledgeBase
 
-FERRY = "How much was the ferry Osprey bought for?"
+FERRY = "What did the ferry Osprey cost?"
 AGAIN = "How many passengers does it carry?"
 ROOF = "When will the boathouse roof be repaired?"
 

@@ -19,11 +19,11 @@ scale: [town]
 ---
 
 The harbour is deep. Boats come and go. The ferry Osprey was bought for 2.6 million euros in 2021.
-It carries ninety passengers. It leaves at six. Nobody likes the noise.
+It carries ninety passengers. It leaves at six. Nobody likes the noise. Gulls do.
 """
 BREAD = "---\ntitle: Bread\nsectors: [food]\nscale: [island]\n---\n\nThe bakery sells rye bread.\n"
 ASKED = "How much was the ferry Osprey bought for?"
-QUOTE = "The ferry Osprey was bought for 2.6 million euros in 2021."
+QUOTE = "The ferry Osprey was bought for 2.6 million euros in 2021. It carries ninety passengers."
 
 
 def run(runner: CliRunner, *words: str) -> str:
@@ -48,16 +48,15 @@ def asked(runner: CliRunner, *options: str) -> Any:
 
 
 def test_detailed_shows_the_sentences_around_a_quotation(added: CliRunner) -> None:
-    plain = run(added, "ask", ASKED)
-    assert "Boats come and go" not in plain
+    around = f"The harbour is deep. Boats come and go. “{QUOTE}” It leaves at six."
+    assert around not in run(added, "ask", ASKED)
     told = run(added, "ask", ASKED, "--detailed")
-    around = f"The harbour is deep. Boats come and go. “{QUOTE}” It carries ninety passengers. "
-    assert f"{around}It leaves at six." in told
-    assert "Nobody likes the noise" not in told
+    assert around in told
     assert "cache" in told
     (context,) = asked(added, "--detailed")["contexts"]
     assert context["number"] == 1
     assert context["before"] == "The harbour is deep. Boats come and go."
+    assert context["after"] == "It leaves at six. Nobody likes the noise."
     assert "contexts" not in asked(added)
 
 

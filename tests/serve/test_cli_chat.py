@@ -17,7 +17,7 @@ from wellread.serve.cli import app, chat_cli
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import KINDS
 
-FERRY = "How much was the ferry Osprey bought for?"
+FERRY = "What did the ferry Osprey cost?"
 AGAIN = "How many passengers does it carry?"
 
 

@@ -32,6 +32,7 @@ SENTENCE = Sentence(
     span=Span(start=40, end=51),
     verdict=Verdict(name=VerdictName.PARTIAL, method="facts", score=0.4, reason="no colour"),
     citations=(2,),
+    marked=True,
 )
 ANSWER = Answer(
     id="ans_1",
@@ -89,6 +90,7 @@ SENTENCE_BODY = {
     "score": 0.4,
     "reason": "no colour",
     "citations": [2],
+    "marked": True,
 }
 ANSWER_BODY = {
     "id": "ans_1",

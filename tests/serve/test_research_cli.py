@@ -71,7 +71,7 @@ def test_the_plan_comes_first_and_the_report_has_signs_sources_and_an_end(
     assert re.search(r"searched for “ropes”: \d+ passages", progress)
     assert "\nRopes\n" in out
     assert "❞" in out
-    assert re.search(r"\[1\] Handbook, § .* — “.*” ❞", out)
+    assert re.search(r"\[\d\] Handbook, § .* — “.*” ❞", out)
     assert re.search(r"ended since the last round found nothing new \(run_", out)
     assert "At most" not in out
     (only,) = kept(home)
@@ -87,7 +87,8 @@ def test_links_of_a_report_are_shown_unless_the_settings_say_otherwise(
     assert "file://" not in run(runner, "--show", "last")[1]
     assert "file://" not in run(runner, ASKED)[1]
     body = json.loads(run(runner, "--show", "last", "--json")[1])
-    assert body["report"]["answer"]["citations"][0]["link"].startswith("file://")
+    links = [one["link"] for one in body["report"]["answer"]["citations"]]
+    assert any(link.startswith("file://") for link in links)
 
 
 def test_where_nobody_can_be_asked_a_plan_over_the_limit_is_refused(
@@ -202,7 +203,7 @@ def test_the_report_as_a_file(runner: CliRunner, tmp_path: Path) -> None:
     text = file.read_text(encoding="utf-8")
     assert text.startswith("# Compare ropes and anchors\n")
     assert "## Anchors" in text
-    assert re.search(r"^1\. \[?Handbook.* – page", text, re.MULTILINE)
+    assert re.search(r"^\d\. \[?Handbook.* – page", text, re.MULTILINE)
     assert re.search(r"\*\d searches in 2 rounds, .*; ended since the last round found no", text)
     file.unlink()
     assert run(runner, "--show", "last", "-o", file)[0] == 0

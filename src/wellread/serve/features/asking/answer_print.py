@@ -53,9 +53,8 @@ def print_answer(
         near = "No clear answer in this material"
         told = near if answer.citations else "No answer in this material"
         console.print(Text(told, style="bold yellow"))
-        console.print(Text(harmless(answer.text), style="yellow"))
-    else:
-        _print_text(console, answer)
+    _print_text(console, answer)
+    if answer.answered_by != NOBODY:
         _print_checks(console, answer.sentences)
     if answer.citations:
         console.print()

@@ -16,6 +16,13 @@ export function reading(say, showKeys) {
     current = -1;
   };
 
+  // The links to what a sentence cites. In a stretch of several only the last has them in itself.
+  const linksOf = (sentence) => {
+    const answer = sentence.closest(".answer") ?? document;
+    const numbers = sentence.dataset.cited.split(" ").filter(Boolean);
+    return numbers.map((one) => answer.querySelector(`[data-cite="${CSS.escape(one)}"]`)).filter(Boolean);
+  };
+
   const select = (place, { focus = true, which = 0 } = {}) => {
     if (!sentences.length) return;
     current = Math.max(0, Math.min(place, sentences.length - 1));
@@ -26,7 +33,7 @@ export function reading(say, showKeys) {
       sentence.focus({ preventScroll: true });
       sentence.scrollIntoView({ block: "nearest" });
     }
-    const links = [...sentence.querySelectorAll("[data-cite]")];
+    const links = linksOf(sentence);
     if (links.length && beside && WIDE.matches) show(links[which % links.length]);
   };
 
@@ -94,8 +101,8 @@ export function reading(say, showKeys) {
   document.addEventListener("mouseup", () => {
     const selection = window.getSelection();
     if (!pane || !selection || selection.isCollapsed) return;
-    const node = selection.anchorNode?.parentElement;
-    const marked = node?.closest?.("#source mark");
+    const node = selection.anchorNode;
+    const marked = (node?.closest ? node : node?.parentElement)?.closest("#source mark");
     if (!marked) return;
     back(marked.dataset.marks?.split(" ")[0] ?? new URL(pane.dataset.from ?? location.href, location.href).searchParams.get("citation"), false);
   });
@@ -106,12 +113,13 @@ export function reading(say, showKeys) {
     sentence.classList.add("current");
   };
 
-  // From a mark of the source to the sentence that cites it.
+  // From a mark of the source to the sentence that cites it; of a stretch, to the part that answers.
   const back = (number, focus = true) => {
-    const sentence = sentences.find((one) => one.querySelector(`[data-cite="${CSS.escape(number ?? "")}"]`));
-    if (!sentence) return;
+    const citing = sentences.filter((one) => one.matches(`[data-cited~="${CSS.escape(number ?? "")}"]`));
+    const sentence = citing.find((one) => one.querySelector("mark")) ?? citing[0];
+    const link = sentence && linksOf(sentence).find((one) => one.dataset.cite === number);
+    if (!link) return;
     choose(sentence);
-    const link = sentence.querySelector(`[data-cite="${CSS.escape(number)}"]`);
     mark(link);
     sentence.scrollIntoView({ block: "nearest" });
     if (focus) {
@@ -144,7 +152,7 @@ export function reading(say, showKeys) {
     } else if (event.key === "n" && sentences[current]) {
       select(current, { which: ++which });
     } else if ((event.key === "o" || (event.key === "Enter" && event.target.matches?.("[data-sentence]"))) && sentences[current] && !inPane) {
-      const links = [...sentences[current].querySelectorAll("[data-cite]")];
+      const links = linksOf(sentences[current]);
       if (!links.length) return;
       event.preventDefault();
       const link = links[which % links.length];
