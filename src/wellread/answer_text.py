@@ -95,12 +95,12 @@ def escaped_within(text: str) -> str:
 
 
 def is_plain_reply(answer: Answer) -> bool:
-    """Whether it is a reply without an answer, which names titles and words of the question.
+    """Whether it is a reply that only names titles and words of the question, and quotes nothing.
 
     They mean nothing but themselves. Between the sentences of other texts stand labels, lists and
     headings, our own or a model's.
     """
-    return answer.answered_by == NOBODY and answer.mode != "deep"
+    return answer.answered_by == NOBODY and answer.mode != "deep" and not answer.citations
 
 
 def without_links(text: str) -> str:
