@@ -19,6 +19,7 @@ from markupsafe import Markup
 from wellread.answer_text import (
     PLAIN,
     escaped,
+    escaped_row,
     escaped_within,
     is_plain_reply,
     markers_after,
@@ -113,7 +114,7 @@ def _marked(answer: Answer, *, markers: bool) -> str:
         pieces += [
             between(text[place : sentence.span.start]),
             f"{OPEN}{number}{OPEN}",
-            _lines(said) if answer.answered_by in PLAIN else said,
+            _lines(said, text) if answer.answered_by in PLAIN else said,
             escaped(after.of(text)) if markers else "",
             f"{CLOSE}{number}{CLOSE}",
         ]
@@ -121,9 +122,10 @@ def _marked(answer: Answer, *, markers: bool) -> str:
     return "".join([*pieces, between(text[place:])])
 
 
-def _lines(said: str) -> str:
+def _lines(said: str, text: str) -> str:
     """A sentence letter by letter; what stands on lines of its own stays so."""
-    return "\\\n".join(escaped(line.strip()) for line in said.split("\n") if line.strip())
+    lines = (line.strip() for line in said.split("\n"))
+    return "\\\n".join(escaped_row(line, text) for line in lines if line)
 
 
 def _parsed(markdown: str) -> list[Token]:

@@ -23,6 +23,7 @@ from wellread.types import Span
 
 # Whose sentences are no Markdown: what means something there is to be read as it stands.
 PLAIN = (EXTRACTIVE, CATALOGUE, BEFORE, NOBODY)
+RULE = "--- | ---"  # below the first row of a table
 _MARKER = re.compile(r"[ ]?\[[^\[\]\n]*\]")
 
 
@@ -82,6 +83,12 @@ _LEADING = re.compile(r"^([#>+=-]|\d+(?=[.)]))")
 # What begins an image, ends the words of a link, begins its definition, or begins a tag.
 # At the end or the beginning of a piece, the other half may stand in the next one.
 _ACTIVE = re.compile(r"!(?=\[)|\](?=[(\[:]|\Z)|<(?=[A-Za-z/!?]|\Z)|\A\[")
+
+
+def escaped_row(said: str, text: str) -> str:
+    """A sentence of an answer's ``text`` letter by letter, but for what parts a table's cells."""
+    table = RULE in text and " | " in said
+    return " | ".join(map(escaped, said.split(" | "))) if table else escaped(said)
 
 
 def escaped(text: str) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from wellread.answer_blocks import html_parts
 from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.ask.understand.asked_list import asked_list
@@ -80,6 +81,8 @@ def test_a_comparison_gets_the_rows_of_both_with_the_header(kb: KnowledgeBase) -
     said = _asked(kb, "Compare the width of South and West.")
     head = said.text.index("Oven | Built | Width\n--- | --- | ---\n")
     assert head < said.text.index("South | 1988 | 3 m") < said.text.index("West | 2004 | 4 m")
+    drawn = "".join(str(getattr(part, "html", part)) for part in html_parts(said))
+    assert drawn.count("<tr>") == drawn.count("<th dir") + 1 == 4  # a row of heads, and three more
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,8 @@ _LOCALE = Locale("en")
 MONTHS = tuple(name.lower() for name in _LOCALE.months["format"]["wide"].values())
 MONTHS_SHORT = tuple(name.lower() for name in _LOCALE.months["format"]["abbreviated"].values())
 WEEKDAYS = tuple(_LOCALE.days["format"]["wide"][day].lower() for day in range(7))  # from Monday
-DAYS_FROM_NOW = {"yesterday": -1, "last night": -1, "today": 0, "tonight": 0, "tomorrow": 1}
 SEASONS = ("spring", "summer", "autumn", "fall", "winter")
 
-# --- what has not happened yet, or happens again and again ---
-FUTURE = ("will", "shall", "going to", "is to", "are to", "plans to", "plan to", "due to", "coming")
-REPEATED = ("every", "each", "any", "some", "most", "normally", "usually", "always", "often")
 
 # --- closed classes --------------------------------------------------------------------------
 

@@ -22,7 +22,6 @@ from wellread.answers import (
     Table,
 )
 from wellread.ask.deliver.cite import CitedText, cite_extracts
-from wellread.ask.deliver.told_days import told_day
 from wellread.ask.retrieve.learned.flagged_sentences import flagged_of_documents
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.question_parts import parts_of
@@ -159,7 +158,7 @@ def deliver(
         text, gaps = opening + text, (*gaps, *missing(analysis, evidence))
     gaps = tuple(dict.fromkeys((*gaps, *unanswered(analysis, evidence))))
     return Reply(
-        text=text + told_day(analysis.question, citations) + wish,
+        text=text + wish,
         by=written.by,
         written=written,
         sentences=sentences,
@@ -193,7 +192,7 @@ def deliver_extracts(
     gaps = missing(analysis, evidence) if sure.band == "low" else ()
     wish = f"\n\n{MORE.format(about=about(analysis))}" if low else ""
     return Reply(
-        text=cited.text + told_day(analysis.question, cited.citations) + wish,
+        text=cited.text + wish,
         by=EXTRACTIVE,
         sentences=tuple(cited.sentences),
         citations=tuple(cited.citations),

@@ -12,6 +12,7 @@ from wellread.answer_text import (
     PLAIN,
     disagreement,
     escaped,
+    escaped_row,
     markers_after,
     target,
     without_links,
@@ -63,7 +64,7 @@ def _signed(part: AnswerPart) -> str:
         after = markers_after(answer.text, sentence).end
         said = sentence.span.of(answer.text)
         pieces.append(without_links(answer.text[place : sentence.span.start]))
-        pieces.append(escaped(said) if literal else without_links(said))
+        pieces.append(escaped_row(said, answer.text) if literal else without_links(said))
         if not sentence.within:
             pieces += [f" [{number}]" for number in sentence.citations]
             pieces.append(f" {sentence.verdict.name.symbol}")

@@ -18,6 +18,7 @@ from wellread.answer_text import (
     PLAIN,
     disagreement,
     escaped,
+    escaped_row,
     escaped_within,
     is_plain_reply,
     markers_after,
@@ -156,7 +157,7 @@ def _write_text(page: _Page, answer: Answer, shown: Shown) -> tuple[Span, ...]:
     ):
         page.add(within(answer.text[place : sentence.span.start]))
         said = sentence.span.of(answer.text)
-        spans[number] = page.add(escaped(said) if plain else without_links(said))
+        spans[number] = page.add(escaped_row(said, answer.text) if plain else without_links(said))
         name = sentence.verdict.name
         if name is not VerdictName.NOT_CHECKED or answer.answered_by != CATALOGUE:
             page.add(FLAGGED.get(name, ""))
