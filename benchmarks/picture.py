@@ -70,8 +70,8 @@ def words_of_picture(svg: str) -> str:
 
 
 def squeezed(printed: str) -> str:
-    """The same for what a terminal shows."""
-    said = re.sub(r"\s+", "", _FRACTION.sub("#", _ANSI.sub("", printed)))
+    """The same for what a terminal shows, without the bar in front of each line of a quotation."""
+    said = re.sub(r"[\s▌]+", "", _FRACTION.sub("#", _ANSI.sub("", printed)))
     return _FOLDER.sub("file://", said)
 
 
