@@ -26,7 +26,7 @@ ARGUMENTS = (
     "--disable-component-update",
     "--disable-sync",
 )
-SECONDS = 20_000  # milliseconds until something that should happen is given up
+SECONDS = 120_000  # milliseconds until something that should happen is given up
 expect.set_options(timeout=SECONDS)
 
 
@@ -93,7 +93,7 @@ def serve(
 
 def stop(process: forked.Forked) -> None:
     process.terminate()
-    process.wait(timeout=30)
+    process.wait(timeout=120)
     process.stdout.close()
 
 

@@ -109,7 +109,7 @@ def test_after_a_killed_server_the_question_is_interrupted_and_can_be_asked_agai
     begin(page, address)
     asked = page.url
     process.kill()
-    process.wait(timeout=30)
+    process.wait(timeout=120)
     process.stdout.close()
     expect(page.locator("#now")).to_have_text("The connection is lost; trying again")
     process, _ = serve(home, port=port)

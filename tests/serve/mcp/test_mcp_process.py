@@ -57,7 +57,7 @@ def address(real_home: Path) -> Iterator[str]:
     assert told is not None
     yield told.group()
     process.terminate()
-    process.wait(timeout=30)
+    process.wait(timeout=120)
     process.stdout.close()
 
 
@@ -188,7 +188,7 @@ async def test_without_the_extra_the_server_answers_and_says_how_to_get_it(
             done = await client.post("/mcp", json={})
     finally:
         process.terminate()
-        process.wait(timeout=30)
+        process.wait(timeout=120)
         process.stdout.close()
     assert done.status_code == 501
     assert "pip install 'wellread[mcp]'" in done.json()["hint"]
