@@ -1,6 +1,6 @@
 """Fits the score of extracts and its confidence; writes ``ask/write/extract_weights.json``.
 
-    python -m benchmarks.train_extracts collect --sets sample,far,shelf,clapnq,xquad,covid
+    python -m benchmarks.train_extracts collect        # 48 answerable questions of each set
     python -m benchmarks.train_extracts fit            # prints what each left-out set gets, writes
 
 A window's score is linear (a softmax over the windows of a question); how sure the three that are
@@ -31,6 +31,7 @@ from benchmarks.extractive import SETS
 from benchmarks.homes import default_embedder, filled
 from benchmarks.paths import CACHE, ROOT
 from benchmarks.sets.asked import Asked
+from benchmarks.sets.refused import foreign
 from wellread.answers import Evidence, Question
 from wellread.ask.plan import read_as
 from wellread.ask.retrieve.direct import direct
@@ -56,6 +57,7 @@ from wellread.types import Span
 
 SEED = 3
 READ, COMPARED = 10, 6  # windows of a question whose numbers are worked out; more than are shown
+FOREIGN = ("xquad", "clapnq", "covid", "hotpot")  # sets whose questions are put to the others
 SHOWN = 3
 HELD = 0.5  # of a gold span, from which a window holds it
 PENALTY, SURE_PENALTY = 0.02, 0.002
@@ -82,7 +84,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("what", choices=("collect", "fit"))
     parser.add_argument("--sets", default=",".join(SETS), help=f"of {','.join(SETS)}")
-    parser.add_argument("--limit", type=int, default=90, help="answerable questions of a set")
+    parser.add_argument("--limit", type=int, default=48, help="answerable questions of a set")
     parser.add_argument("--dry", action="store_true", help="write no weights")
     options = parser.parse_args()
     if options.what == "fit":
@@ -116,25 +118,18 @@ def collected(kb: KnowledgeBase, name: str, limit: int) -> Iterator[Row]:
     asked = list(SETS[name].questions(kb))
     drawn.shuffle(asked)
     answerable = [one for one in asked if one.answerable][:limit]
-    others = [one for one in asked if not one.answerable][: limit // 3]
+    unanswerable = [one for one in asked if not one.answerable][: limit // 3]
+    others = [other for other in FOREIGN if other != name]
     with_gold = [one for one in answerable if one.gold][: limit // 3]
     for question, group in (
         *((one, "answerable") for one in answerable),
-        *((one, "unanswerable") for one in others),
+        *((one, "unanswerable") for one in unanswerable),
         *((one, "withheld") for one in with_gold),
-        *((one, "foreign") for one in foreign(name, limit // 4)),
+        *((one, "foreign") for one in foreign(others, max(1, limit // 4 // len(others)), SEED)),
     ):
         row = _row(kb, name, question, group)
         if row is not None:
             yield row
-
-
-def foreign(name: str, limit: int) -> list[Asked]:
-    """Questions of the other sets that are kept, as if they were asked here."""
-    texts = [row.question for other in SETS if other != name for row in kept(other)
-             if row.group == "answerable"]  # fmt: skip
-    drawn = random.Random(SEED).sample(texts, min(limit, len(texts)))
-    return [Asked(id=f"foreign-{at}", text=text, group="foreign") for at, text in enumerate(drawn)]
 
 
 def _row(kb: KnowledgeBase, name: str, asked: Asked, group: str) -> Row | None:

@@ -243,7 +243,9 @@ class QaSettings(Section):
     max_clusters: int = setting(
         5, "most stories that news is told from, unless a question says", ge=1
     )
-    max_sentences: int = setting(3, "most sentences of an extractive answer", ge=1, le=20)
+    max_sentences: int = setting(
+        3, "most sentences that are marked in an answer without a model", ge=1, le=20
+    )
 
 
 class BudgetSettings(Section):

@@ -213,16 +213,6 @@ class Analysis:
         limited = self.voices or (self.constraints and not self.relaxed)
         return self.subject if limited and self.subject else self.question
 
-    def wanted_of(self, document: DocumentFacts) -> str:
-        """``wanted`` for what was published in the asked time; what only names it has to say so."""
-        timed = [one.filters for one in self.constraints if one.kind == "time"]
-        when = document.published_at
-        then = all(
-            when is not None and (one.published_from or when) <= when <= (one.published_to or when)
-            for one in timed
-        )
-        return self.wanted if then else self.question
-
     @property
     def searched(self) -> str:
         """What a search for the question as a whole looks for."""

@@ -202,3 +202,20 @@ async def streaming(model: LanguageModel, prompt: Prompt) -> AsyncIterator[Async
     finally:
         if isinstance(pieces, AsyncGenerator):
             await pieces.aclose()
+
+
+async def replied(model: LanguageModel, prompt: Prompt) -> tuple[str, ModelUsage]:
+    """The whole text of ``model``'s reply, and what it cost.
+
+    Raises:
+        ModelError: as ``LanguageModel.stream``.
+    """
+    text: list[str] = []
+    usage = ModelUsage(model=model.identity)
+    async with streaming(model, prompt) as pieces:
+        async for piece in pieces:
+            if isinstance(piece, TextDelta):
+                text.append(piece.text)
+            elif isinstance(piece, ModelUsage):
+                usage = piece
+    return "".join(text), usage

@@ -26,7 +26,7 @@ from wellread.ask.aggregate.queries.result import (
 )
 from wellread.ask.aggregate.read.read_facts import OF_A_TEXT, Fact, FactAsked, read_fact
 from wellread.ask.understand.answer_kind import defines
-from wellread.ask.understand.asked_list import asked_list
+from wellread.ask.understand.asked_list import asked_items
 from wellread.ask.understand.document_names import LIKELY, SURE, Meant
 from wellread.ask.understand.question_parts import without
 from wellread.kb import KnowledgeBase
@@ -110,11 +110,11 @@ def _section(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
     if limit is None or len(limit.filters.document_ids) != 1:
         return None
     question = without(analysis.question, [limit.span])
-    asked = asked_list(question)
-    if asked is None or asked.steps:
+    items = asked_items(question)
+    if items is None:
         return None
     said = parse(question).stem_set - _any_items()
-    needed = NAMING * len(asked.stems - _any_items())
+    needed = NAMING * len(items - _any_items())
     scope = scope_of(kb, limits_of(analysis))
     entries = tuple(scope.entries())
     meant = Meant(entries=entries, certainty=SURE, exact=True)

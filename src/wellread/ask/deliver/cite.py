@@ -22,7 +22,7 @@ from wellread.answers import (
 )
 from wellread.ask.retrieve.reported_speech import text_of
 from wellread.ask.verify.judge import Rival
-from wellread.ask.write.extract_windows import is_row
+from wellread.ask.write.extract_windows import BETWEEN_CELLS
 from wellread.ask.write.extracts import Extract
 from wellread.ask_settings import Style
 from wellread.kb import KnowledgeBase
@@ -198,16 +198,20 @@ def _pieces_of(extract: Extract, marks: Marks) -> Iterator[tuple[str, Span | Non
     """The extract as Markdown, piece by piece: its sentences with their spans, and what is between.
 
     It begins with its headings or who speaks; a change of speaker, and a heading in it, is a label;
-    the first row of a table gets the line below it that Markdown wants.
+    the first row of a table gets the line below it that Markdown wants. What only one line parts
+    like cells is no table ("P(a | b)").
     """
     done, begun, speaker, table, headed = 0, False, "", False, False
-    for span in extract.sentences:
+    cells = [extract.of(span).count(BETWEEN_CELLS) for span in extract.sentences]
+    for span, before, own, after in zip(
+        extract.sentences, [0, *cells], cells, [*cells[1:], 0], strict=False
+    ):
         at = extract.place(span)
         text = extract.text[at : at + span.end - span.start]
         between, done = extract.text[done:at], at + len(text)
-        row = is_row(text)
+        row = bool(own) and own in (before, after)
         who = marks.locate(span).speaker or ""
-        if marks.heading(span)[-1:] == (text,):
+        if marks.heading(span)[-1:] == (text,) and span not in extract.marked:
             if begun:
                 yield f"{'' if headed else chr(10) * 2}**{plain(text)}**\n\n", None
             headed = begun
@@ -225,7 +229,7 @@ def _pieces_of(extract: Extract, marks: Marks) -> Iterator[tuple[str, Span | Non
         yield between, None
         yield text, span
         if row and not table:
-            yield "\n" + " | ".join(["---"] * (text.count(" | ") + 1)), None
+            yield "\n" + BETWEEN_CELLS.join(["---"] * (own + 1)), None
         begun, speaker, table, headed = True, who, row, False
 
 

@@ -91,24 +91,11 @@ def against(sentence: str, pieces: Sequence[Evidence]) -> Verdict:
     near = nearest(sentence, pieces)
     key, span = near or ("", None)
     missing = missing_amounts(sentence, [told(piece) for piece in pieces]) if pieces else ()
+    name, method, reason = VerdictName.NOT_CHECKED, NEAREST, NOT_JUDGED if near else NOTHING_NEAR
     if missing:
-        listed = ", ".join(missing)
-        return Verdict(
-            name=VerdictName.PARTIAL,
-            method=NUMBER,
-            score=0.0,
-            key=key,
-            source=span,
-            reason=f"the number {listed} stands nowhere in the cited text",
-        )
-    return Verdict(
-        name=VerdictName.NOT_CHECKED,
-        method=NEAREST,
-        score=0.0,
-        key=key,
-        source=span,
-        reason=NOT_JUDGED if near else NOTHING_NEAR,
-    )
+        name, method = VerdictName.PARTIAL, NUMBER
+        reason = f"the number {', '.join(missing)} stands nowhere in the cited text"
+    return Verdict(name=name, method=method, score=0.0, key=key, source=span, reason=reason)
 
 
 def quoting(sentence: str, pieces: Sequence[Evidence]) -> Verdict | None:

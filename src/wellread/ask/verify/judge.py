@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -37,8 +36,7 @@ from wellread.calls import JUDGE
 from wellread.errors import ModelError, SettingsError
 from wellread.kb import KnowledgeBase
 from wellread.kb.language_models import dollars
-from wellread.models.base import ModelUsage, Prompt, TextDelta
-from wellread.models.recording import RecordedModel
+from wellread.models.base import ModelUsage, replied
 from wellread.questions import Analysis
 from wellread.threads.cancellation import wait_for
 from wellread.types import Filters, Span
@@ -172,7 +170,7 @@ async def opinion_on(
         about = await to_thread.run_sync(source_facts, kb, evidence)
         claims = [item.claim for item in checked]
         prompt = judge_prompt(analysis, evidence, claims, about=about, schema=SCHEMA)
-        reply, usage = await _reply(model, prompt)
+        reply, usage = await replied(model, prompt)
     except (ModelError, SettingsError) as error:
         logger.warning("%s: %s", NOT_DONE, error)
         cost = error.cost if isinstance(error, ModelError) else 0.0
@@ -233,18 +231,6 @@ def _short_of_money(kb: KnowledgeBase) -> str:
     if standing.level == "normal" or tightest is None:
         return ""
     return f"{dollars(tightest.left)} is left of {tightest}"
-
-
-async def _reply(model: RecordedModel, prompt: Prompt) -> tuple[str, ModelUsage]:
-    text: list[str] = []
-    usage = ModelUsage(model=model.identity)
-    async with aclosing(model.stream(prompt)) as pieces:
-        async for piece in pieces:
-            if isinstance(piece, TextDelta):
-                text.append(piece.text)
-            elif isinstance(piece, ModelUsage):
-                usage = piece
-    return "".join(text), usage
 
 
 # --- what was said ---------------------------------------------------------------------------

@@ -178,7 +178,8 @@ def compare(
     embedder: Embedder,
 ) -> dict[int, tuple[int, ...]]:  # fmt: skip
     """Fill in the cosines of the windows at ``places``; their sentences, nearest first."""
-    texts = list(dict.fromkeys(text for at in places for text in windows[at].texts))[:SENTENCES]
+    most = SENTENCES * len(places) // NEAREST
+    texts = list(dict.fromkeys(text for at in places for text in windows[at].texts))[:most]
     wholes = [windows[at].text for at in places]
     if not wholes:
         return {}

@@ -22,9 +22,9 @@ AROUND = 3_000  # characters on each side of a stretch in which its list or tabl
 LONGEST_LIST = 260  # words of a list or a table that is shown whole
 LONGEST_LEAD = 60  # words of a line before a list that is shown with it
 LONGEST_HEADING = 12  # words of a line without a stop that is no sentence
+BETWEEN_CELLS = " | "
 _LINE = re.compile(r"[^\n]+")
 _BULLET = re.compile(r"[ \t]*(?:[-*+•‣▪–]|\(?\d{1,3}[.)])[ \t]+(?=\S)")
-_ROW = re.compile(r"[^|\n]*\S[ \t]*\|[ \t]*\S")
 _STOPS = (".", "!", "?", "…", "。", "！", "？", "।", ":", ";")
 _CLOSING = "\"'”’)]*_"
 
@@ -107,7 +107,7 @@ def _read_in(piece: Evidence) -> Iterator[tuple[str, Span, str]]:
     header: list[str] = []
     for speaker, span in sentences_of(piece):
         text = " ".join(span.of(piece.text).split())
-        cells = [cell.strip() for cell in text.split(" | ")] if is_row(text) else []
+        cells = [cell.strip() for cell in text.split(BETWEEN_CELLS)] if is_row(text) else []
         if header and len(cells) == len(header):
             text = "; ".join(f"{name}: {cell}" for name, cell in zip(header, cells, strict=True))
         else:
@@ -124,7 +124,7 @@ def _tells(text: str, span: Span, line: str) -> bool:
 
 def is_row(line: str) -> bool:
     """Whether a line is a row of a table, as the loaders write it."""
-    return _ROW.match(line) is not None
+    return BETWEEN_CELLS in line.strip()
 
 
 # --- what a stretch needs around it ----------------------------------------------------------

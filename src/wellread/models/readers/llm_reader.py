@@ -16,7 +16,7 @@ import anyio
 import numpy as np
 
 from wellread.errors import ModelError, ModelTimeoutError
-from wellread.models.base import LanguageModel, Prompt, TextDelta
+from wellread.models.base import LanguageModel, Prompt, replied
 from wellread.models.json_http import sendable, text_batches
 from wellread.models.prompts import fence_of, fenced, template
 from wellread.models.reader import HEADS, Excerpt, Head, Scores
@@ -79,15 +79,11 @@ class LlmReader:
 
     async def _grade(self, question: str, texts: Sequence[str]) -> list[float]:
         keyed = {f"p{number}": text for number, text in enumerate(texts, 1)}
-        reply = await self._reply(grading_prompt(question, keyed))
+        reply, _ = await replied(self._model, grading_prompt(question, keyed))
         try:
             return read_grades(reply, list(keyed))
         except ValueError as error:
             raise self._unusable("reranking", "relevance", error) from error
-
-    async def _reply(self, prompt: Prompt) -> str:
-        pieces = self._model.stream(prompt)
-        return "".join([each.text async for each in pieces if isinstance(each, TextDelta)])
 
     @contextmanager
     def _in_time(self, late: str, hint: str) -> Iterator[None]:

@@ -24,7 +24,6 @@ from wellread.store.schema.tables import job_items, jobs, provider_calls
 JobAction = Literal["add", "sync", "watch", "remove", "reindex", "import", "re-ask"]
 JobState = Literal["running", "done", "failed", "cancelled", "interrupted"]
 ItemStatus = Literal["added", "updated", "unchanged", "skipped", "failed", "removed"]
-ENDED: tuple[JobState, ...] = ("done", "failed", "cancelled", "interrupted")
 KEPT_JOBS = 200  # older jobs are forgotten
 LOOKED = 10  # jobs in which a new one looks for names of what was removed
 

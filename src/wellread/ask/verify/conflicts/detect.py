@@ -13,7 +13,7 @@ not differ.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from difflib import SequenceMatcher
@@ -38,7 +38,6 @@ NEXT_TO = 2  # words after a number, among which what it counts stands
 LONG = 18  # words of a sentence that tells of other dates and people, too
 OPENING = 160  # characters of a passage within which it says what it is about
 TOGETHER = timedelta(days=14)  # between two reports of what is counted in other words
-LEAST_ODDS = -1.0  # log odds by which the reader says that a sentence answers
 
 _TOKEN = re.compile(r"\d[\d,]*(?:\.\d+)?|[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _YEAR = re.compile(r"\b(?:1\d|20)\d\d\b")
@@ -69,7 +68,6 @@ class _Side:
         values: dates, names or amounts of the kind that is asked for.
         numbered: the numbered things and places in an order that it speaks of.
         rest: its numbers that are none of ``values``.
-        answers: whether the reader says that it answers.
         names: whether it, or what is above it, has the names of the question.
     """
 
@@ -80,7 +78,6 @@ class _Side:
     values: frozenset[str]
     numbered: frozenset[str]
     rest: frozenset[str]
-    answers: bool
     names: bool
     bearer: str
 
@@ -97,17 +94,11 @@ def disagreement(
     analysis: Analysis,
     evidence: Sequence[Evidence],
     options: Sequence[Option],
-    odds: Mapping[tuple[int, int], float],
 ) -> Disagreement | None:
-    """What the evidence disagrees on; None when it speaks with one voice or none can tell.
-
-    Args:
-        odds: by number of the piece of evidence and of its sentence, the reader's log odds that it
-            answers.
-    """
+    """What the evidence disagrees on; None when it speaks with one voice or none can tell."""
     kind = expected_of(analysis.question)
-    sides = [one for one in _sides(analysis, evidence, options, odds, kind) if one.names]
-    sides.sort(key=lambda one: (-one.answers, -one.focus, one.option.evidence, one.option.place))
+    sides = [one for one in _sides(analysis, evidence, options, kind) if one.names]
+    sides.sort(key=lambda one: (-one.focus, one.option.evidence, one.option.place))
     for number, first in enumerate(sides):
         views, seen = [[first]], {first.document}
         for other in sides[number + 1 :]:
@@ -129,7 +120,6 @@ def _sides(
     analysis: Analysis,
     evidence: Sequence[Evidence],
     options: Sequence[Option],
-    odds: Mapping[tuple[int, int], float],
     kind: Expected,
 ) -> Iterator[_Side]:
     question = analysis.question
@@ -156,7 +146,6 @@ def _sides(
             values=values,
             numbered=_numbered(option.text),
             rest=parse(option.text).numbers - said - {*_YEAR.findall(option.text)},
-            answers=odds.get((option.evidence, option.place), LEAST_ODDS - 1) >= LEAST_ODDS,
             names=names <= held,
             bearer=_bearer(max(named, key=len, default=""), above),
         )
@@ -281,7 +270,7 @@ def _at_odds(one: _Side, other: _Side, kind: Expected, question: str) -> bool:
         short = max(len(text.split()) for text in (first, second)) <= LONG
         return direct and short and _comparable(one.values, other.values)
     units = {value.partition(" ")[2] for value in one.values | other.values}
-    near = (one.answers and other.answers) or min(one.focus, other.focus) > 0
+    near = min(one.focus, other.focus) > 0
     return len(units) == 1 and (direct or (near and _together(one, other)))
 
 

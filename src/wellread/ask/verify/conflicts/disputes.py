@@ -31,7 +31,7 @@ def disputed(analysis: Analysis, evidence: Sequence[Evidence]) -> Disagreement |
     if analysis.type not in ("factual", "temporal", "counting"):
         return None
     options = options_of(evidence, analysis.voices)
-    return disagreement(analysis, evidence, options, {})
+    return disagreement(analysis, evidence, options)
 
 
 def stated_of(found: Disagreement | None) -> list[tuple[int, Span]]:
