@@ -273,7 +273,7 @@ class ResearchSettings(Section):
     dollars: float | None = setting(
         None, "US dollars that the language model of one run may cost; empty: the budget's", ge=0
     )
-    sentences: int = setting(40, "most sentences of a report", ge=3, le=200)
+    sentences: int = setting(40, "most marked sentences of a report", ge=3, le=200)
     side_by_side: int = setting(4, "searches that are made at a time", ge=1, le=16)
     auto_seconds: float = setting(
         20.0, "estimate in seconds up to which a plan is followed without being shown first", ge=0

@@ -39,6 +39,10 @@ class Span:
         """The characters of ``text`` that the span covers."""
         return text[self.start : self.end]
 
+    def moved(self, by: int) -> Span:
+        """The span ``by`` characters further on."""
+        return Span(start=self.start + by, end=self.end + by)
+
     def overlaps(self, other: Span) -> bool:
         """Whether the two spans share at least one character."""
         return self.start < other.end and other.start < self.end

@@ -180,7 +180,7 @@ def test_two_speakers_get_a_section_each_with_their_own_words_alone(
     sections = {one.title: one.span.of(report.answer.text) for one in report.sections}
     assert "repaired in March" in sections["Ben"]
     assert "repaired in March" not in sections["Ana"]
-    assert sections["Ana"].count("- ") == 1
+    assert sections["Ana"].count("**Ana:**") == 1
 
 
 def test_nothing_beyond_the_collection_is_read(kb: KnowledgeBase) -> None:

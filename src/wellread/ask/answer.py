@@ -279,7 +279,7 @@ def _deliver(
     notes = flagged_note(len(held) - len(fit))
     stated = [item for item in kept if not item.verdict.states_nothing]
     if verified.sure.band == "none" or written is None or not stated:
-        near = extracts_of(kb, analysis, evidence).shown
+        near = extracts_of(kb, analysis, evidence).near
         refused = no_data(kb, analysis, evidence, unflagged_extracts(kb, near)[0])
         return replace(refused, sure=declined(verified.sure), notes=notes, written=written)
     cited = cite(kb, text, stated, evidence)

@@ -17,6 +17,7 @@ from wellread.ask.retrieve.search import look
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.research.pool import BEHIND, Pool
+from wellread.text.english import MONTHS, WEEKDAYS
 from wellread.text.parsed import parse
 from wellread.text.tokens import tokens_of
 from wellread.types import Filters, Passage
@@ -29,6 +30,8 @@ LONGEST_NAME = 6  # words
 ANCHORS = 6  # documents, the first of the question's search, that lead on to others
 MOST_NAMES, DEPTH = 12, 40  # names of one passage that are searched for, hits that are looked at
 TITLE = 2.0  # times its worth, for a name that is the title of a document or an entity's
+
+_TIMES = frozenset((*MONTHS, *WEEKDAYS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +157,8 @@ def _open(topic: str, told: frozenset[str]) -> str:
 
 def _is_name(name: str) -> bool:
     words = name.split()
+    if _TIMES.issuperset(word.lower() for word in words):
+        return False  # a weekday or a month leads nowhere
     return name[:1].isupper() and len(words) <= LONGEST_NAME and any(map(str.isalpha, words[0]))
 
 

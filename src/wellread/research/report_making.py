@@ -1,4 +1,4 @@
-"""From what was read to the report: sentences are chosen, checked, and put together."""
+"""From what was read to the report: extracts are chosen, or a model writes, and put together."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from wellread.answers import (
     NOBODY,
     Answer,
     Confidence,
-    Evidence,
     Related,
     Step,
     Usage,
@@ -34,8 +33,7 @@ from wellread.reports import (
     ReportEvent,
     ResearchEvent,
 )
-from wellread.research.candidates import Candidates, candidates_of
-from wellread.research.model.model_writing import SectionDraft
+from wellread.research.model.model_writing import SectionDraft, draft_of
 from wellread.research.model.report_by_model import ReportToWrite, write_report
 from wellread.research.planning import Planned
 from wellread.research.report_text import (
@@ -45,15 +43,13 @@ from wellread.research.report_text import (
     disagreements,
     looked_for,
     not_used,
-    section_draft,
     summary_of_answer,
     timeline,
 )
 from wellread.research.run_state import RunState
-from wellread.research.selecting import Room, Selected, select
+from wellread.research.sections import NOTHING, Sections, sections_of
 from wellread.types import Span
 
-OF_A_DOCUMENT, OF_A_FACET = 2, 12  # sentences
 PIECES = 8  # of evidence that a model writes one section from
 READ_OFF = ("question", "bridge", "entity", "speaker", "taxonomy")  # kinds of facets nobody named
 NAMED = ("question", "side", "entity", "model")  # facets whose lack is a gap of the material
@@ -63,7 +59,7 @@ WHOLE = Confidence(
     reasoning="the sources are told part by part; no single answer was asked for",
 )
 NOWHERE = "The sources hold nothing about this question."
-NOT_DIRECTLY = "The sources do not answer this directly; what they say nearest to it: "
+NOT_DIRECTLY = "The sources do not answer this directly; what they say nearest to it:"
 
 
 @dataclass(slots=True)
@@ -79,10 +75,7 @@ class Material:
     analysis: Analysis
     planned: Planned
     quick: Answer | None = None
-    candidates: Candidates = field(
-        default_factory=lambda: Candidates(evidence=(), options=(), ranked=())
-    )
-    selected: Sequence[Selected] = ()
+    sections: Sections = NOTHING
     drafts: dict[str, SectionDraft] = field(default_factory=dict)
     summary: SectionDraft | None = None
 
@@ -111,11 +104,12 @@ async def deliver(state: RunState, material: Material) -> AsyncIterator[Research
         async for event in write_report(kb, state, writing):
             yield event
         material.drafts, material.summary = writing.drafts, writing.summary
+    found = len(material.sections.extracts)
     text = (
-        f"{len(material.selected)} sentences chosen from {len(material.candidates.evidence)} "
+        f"{found} places chosen from {len(material.sections.evidence)} "
         f"passages of {len(state.pool.documents())} documents"
     )
-    yield ProgressEvent(round=state.rounds, stage="write", text=text, found=len(material.selected))
+    yield ProgressEvent(round=state.rounds, stage="write", text=text, found=found)
     report = await to_thread.run_sync(_composed, state, material)
     checked = len(report.answer.sentences)
     dropped = report.answer.dropped_sentences
@@ -125,38 +119,32 @@ async def deliver(state: RunState, material: Material) -> AsyncIterator[Research
 
 
 def _choose(state: RunState, material: Material) -> None:
-    """Choose the sentences and draft a section of each facet that has some."""
-    kb, analysis = state.kb, material.analysis
-    material.candidates = candidates_of(kb, analysis, state.facets, state.pool)
-    most = kb.settings.research.sentences
-    whole = material.planned.whole
-    room = Room(
-        sentences=most,
-        of_a_document=most if whole else OF_A_DOCUMENT,
-        of_a_facet=max(2, most // max(1, len(state.facets))) if whole else OF_A_FACET,
+    """Choose the extracts and make a section of each facet that has some."""
+    material.sections = sections_of(
+        state.kb, material.analysis, state.facets, state.pool, state.kb.settings.research.sentences
     )
-    material.selected = select(material.candidates, state.facets, room)
-    for facet in state.facets:
-        own = [one for one in material.selected if one.facet == facet.id]
-        if own:
-            material.drafts[facet.id] = section_draft(material.candidates, own)
+    for known, extracts in material.sections.shown.items():
+        material.drafts[known] = draft_of(extracts)
 
 
 def _to_write(state: RunState, material: Material) -> ReportToWrite:
-    """What a model writes from: the passages of each facet's best sentences."""
-    pieces: dict[str, list[Evidence]] = {one.id: [] for one in state.facets}
-    chosen = [(one.facet, one.candidate) for one in material.selected]
-    others = [(known, one) for one in material.candidates.ranked for known in one.facets]
-    for known, candidate in (*chosen, *others):
-        piece = material.candidates.evidence[candidate.option.evidence]
-        if piece not in pieces[known] and len(pieces[known]) < PIECES:
-            pieces[known].append(piece)
+    """What a model writes from: the passages of each facet's extracts, then its nearest."""
+    shown, read = material.sections.shown, material.sections.read
+    pieces = {
+        facet.id: list(
+            {
+                piece.key: piece
+                for piece in (*(one.piece for one in shown.get(facet.id, ())), *read[facet.id])
+            }.values()
+        )[:PIECES]
+        for facet in state.facets
+    }
     return ReportToWrite(
         question=material.planned.plan.question,
         analysis=material.analysis,
         facets=state.facets,
         pieces=pieces,
-        evidence=material.candidates.evidence,
+        evidence=material.sections.evidence,
         round=state.rounds,
         drafts=dict(material.drafts),
     )
@@ -165,7 +153,7 @@ def _to_write(state: RunState, material: Material) -> ReportToWrite:
 def _composed(state: RunState, material: Material) -> Report:
     """The report as it goes out."""
     kb = state.kb
-    report = ReportPage(kb=kb, page=CitedText(kb), evidence=material.candidates.evidence)
+    report = ReportPage(kb=kb, page=CitedText(kb), evidence=material.sections.evidence)
     report.heading("Summary")
     _summary(material, report)
     report.summary = Span(start=0, end=len(report.page.text.rstrip()))
@@ -205,7 +193,7 @@ def _told(facet: Facet, drafts: Mapping[str, SectionDraft]) -> bool:
 
 
 def _summary(material: Material, report: ReportPage) -> None:
-    """The quick answer; where there is none, the best sentences, each of another facet."""
+    """The quick answer; where there is none, what answers best of the first facets."""
     quick = material.quick
     if (
         quick is not None and quick.answered_by == BEFORE
@@ -218,16 +206,13 @@ def _summary(material: Material, report: ReportPage) -> None:
     if quick is not None and quick.answered_by != NOBODY and quick.sentences:
         summary_of_answer(report, quick)
         return
-    best = {one.facet: one for one in reversed(material.selected)}
-    chosen = [one for one in material.selected if best[one.facet] is one][:IN_SUMMARY]
+    chosen = [extract.marked_alone() for extract in material.sections.best[:IN_SUMMARY]]
     if not chosen:
         report.page.text += quick.text if quick is not None else NOWHERE
         return
     if quick is not None:
         report.page.text += f"{NOT_DIRECTLY}\n\n"
-    draft = section_draft(material.candidates, chosen)
-    if draft.checked:
-        report.add(draft)
+    report.add(draft_of(chosen))
 
 
 def _read(state: RunState, report: ReportPage) -> list[ReadDocument]:

@@ -8,20 +8,17 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from wellread.answers import EXTRACTIVE, NOBODY, Answer, Claim, Conflict, Evidence
+from wellread.answers import Answer, Conflict, Evidence
 from wellread.ask.deliver.cite import CitedText, add_draft, flat, styled
 from wellread.ask.deliver.prune_draft import pruned, unflagged
-from wellread.ask.verify.check_claims import checked
-from wellread.ask.write.candidate_sentences import Option, in_order, plain_label
+from wellread.ask.deliver.reply import unflagged_extracts
 from wellread.kb import KnowledgeBase
 from wellread.reports import DatedSentence, Facet, MatrixCell, ReadDocument, ReportSection
-from wellread.research.candidates import Candidates
 from wellread.research.model.model_writing import SectionDraft
-from wellread.research.selecting import Selected
-from wellread.types import DocumentFacts, Span
+from wellread.types import Span
 
 NOTHING = "Nothing was found."
-IN_SUMMARY = 4  # sentences, where no answer is the summary
+IN_SUMMARY = 4  # extracts, where no answer is the summary
 LEAST_DATED = 3  # sources, from which there is a timeline
 MOST_LISTED = 12  # sources that are named as read and not used
 
@@ -49,6 +46,11 @@ class ReportPage:
 
     def add(self, draft: SectionDraft) -> None:
         """Put in a draft, without what an expert flagged as harmful."""
+        if draft.extracts:
+            extracts, lost = unflagged_extracts(self.kb, draft.extracts)
+            self.page.show_all(extracts)
+            self.flagged += lost
+            return
         fit = unflagged(self.kb, draft.checked, self.evidence)
         lost = len(draft.checked) - len(fit)
         text, kept = pruned(draft.text, draft.checked, fit)
@@ -71,6 +73,8 @@ class ReportPage:
         cells: dict[str, list[int]] = defaultdict(list)
         cited = {one.id: one.document_id for one in self.page.citations}
         for place in new:
+            if draft is not None and draft.extracts and not self.page.sentences[place].marked:
+                continue  # what stands around the sentence that tells
             for number in self.page.sentences[place].citations:
                 if place not in cells[cited[number]]:
                     cells[cited[number]].append(place)
@@ -112,58 +116,6 @@ def summary_of_answer(report: ReportPage, answer: Answer) -> None:
             numbers.append(new.id)
         page.sentences.append(replace(sentence, span=span, citations=tuple(numbers)))
     page.text += text[place:]
-
-
-def section_draft(candidates: Candidates, chosen: Sequence[Selected]) -> SectionDraft:
-    """The chosen sentences of one facet as a list, by date and document, each one checked."""
-    groups = _by_document(candidates, chosen)
-    lines: list[str] = []
-    claims: list[Claim] = []
-    for document, options in groups:
-        told = in_order(options, candidates.options)
-        day = f"{document.published_at:%Y-%m-%d}: " if document.published_at else ""
-        lines.append(f"- {day}{' '.join(' '.join(one.text.split()) for one in told)}")
-        claims += [
-            Claim(
-                text=" ".join(one.text.split()),
-                keys=(candidates.evidence[one.evidence].key,),
-                source=one.span,
-            )
-            for one in told
-        ]
-    used = {key for claim in claims for key in claim.keys}
-    evidence = [piece for piece in candidates.evidence if piece.key in used]
-    found = checked(claims, evidence)
-    text, kept = pruned(
-        "\n".join(lines), found, [item for item in found if item.verdict.name.supports]
-    )
-    return SectionDraft(
-        text=text if kept else "",
-        checked=tuple(kept),
-        by=EXTRACTIVE if kept else NOBODY,
-        removed=len(found) - len(kept),
-    )
-
-
-def _by_document(
-    candidates: Candidates, chosen: Sequence[Selected]
-) -> list[tuple[DocumentFacts, list[Option]]]:
-    """The sentences of each document; those with a date first, by date."""
-    groups: dict[str, list[Option]] = defaultdict(list)
-    documents: dict[str, DocumentFacts] = {}
-    for one in chosen:
-        document = candidates.evidence[one.candidate.option.evidence].hit.document
-        documents[document.id] = document
-        groups[document.id].append(one.candidate.option)
-
-    def order(known: str) -> tuple[bool, str]:
-        day = documents[known].published_at
-        return day is None, day.isoformat() if day else ""
-
-    return [
-        (documents[known], sorted(groups[known], key=lambda one: (one.span.start, one.evidence)))
-        for known in sorted(groups, key=order)
-    ]
 
 
 # --- what follows the sections --------------------------------------------------------------------
@@ -256,3 +208,10 @@ def not_used(report: ReportPage, documents: Sequence[ReadDocument]) -> None:
     more = len(left) - len(named)
     rest = f"\n- and {more} more" if more else ""
     report.page.text += "\n".join(f"- {title}" for title in named) + rest
+
+
+def plain_label(name: str) -> str:
+    """A name for a label, without what Markdown would read as more than a name."""
+    plain = "".join(" " if sign in "*_`[]<>\n" else sign for sign in name)
+    plain = " ".join(plain.split())
+    return plain[:1].upper() + plain[1:]

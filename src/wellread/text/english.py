@@ -71,48 +71,11 @@ OFFICES = (
     *("queen", "emperor"),
 )
 
-# Words at the end of a line that something has to follow: "A good room has".
-OPEN_ENDS = (
-    "has have had is are was were includes? needs? offers? contains? means? must should can will "
-    "to for of with by if when that"
-).split()
 # Words before a number that make it a rough one or a bound, as patterns.
 ROUGHLY = (
     *("about", "around", "approximately", "roughly", "nearly", "almost", "over", r"more\s+than"),
     *("circa", r"at\s+least", r"up\s+to"),
 )
-# How a sentence begins that only the one before it explains; connectives may stand in front.
-CONNECTIVES = "however but also moreover then thus so therefore and yet later".split()
-# What a text calls itself: "this paper" needs no sentence before it.
-_TEXTS = r"(?:paper|work|article|study|report|survey|thesis|chapter|section|guide|book|document)"
-LEANING = (
-    *(
-        "it",
-        "its",
-        rf"this(?! {_TEXTS})",
-        "that",
-        "these",
-        "those",
-        "they",
-        "their",
-        "them",
-        "he",
-        "she",
-        "his",
-    ),
-    *("her", "hers", "such", "both", "each of them", "yes", "no", "another", "others", "for this"),
-    *(rf"in this(?! {_TEXTS})", "at that time", "since then", "there,"),
-    "the (?:former|latter|same|two|other|others|rest)",
-)
-# How a sentence begins that opens a talk, greets, thanks or hands over, as patterns; and how one
-# does that tells of who speaks.
-SMALL_TALK = (
-    r"(?:(?:so|and|but|well|ok|okay|right|alright|now|oh|um|uh),?\s+)*"
-    r"(?:yeah|yep|yes|sure|hi|hey|hello|welcome|thanks|thank you|good (?:morning|evening)|cool"
-    r"|great|awesome|exactly|go ahead|over to you|hard to (?:say|answer)|let['’]s|let me"
-    r"|today,? we|we(?:['’]re| are) (?:going to|here to|joined)|i(?:['’]m| am) joined)\b"
-)
-OF_ONESELF = r"(?:(?:so|and|but|well|now),?\s+)*(?:i|you|we)(?:['’]\w+)?\b"
 
 # Words that point at something said elsewhere.
 POINTING = (

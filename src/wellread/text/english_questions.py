@@ -226,7 +226,6 @@ OPENS_A_QUESTION = _form(
     rf"\W*(?:and\s+|so\s+|but\s+|then\s+|(?:in|on|at|by|for|from|to|of|with)\s+)?"
     rf"(?:{'|'.join(ASKING_ON)}|list|name|tell|show|give|could|would|will)\b"
 )
-POINTING_BACK = "it its they them their he him his she her this these".split()
 CLAUSES = "that which who how why when where what if whether this it".split()
 
 # What a short form stands for.
@@ -290,8 +289,6 @@ BACK_MATTER = frozenset(
 )
 # Before a name that is told beside it: "we present Skiff, a boat".
 PRESENTED = r"\b(?:present|introduc|propos|describ|develop|releas|call|nam)(?:e|es|s|ed)?\s+"
-# How what is said begins that goes on from what somebody said before.
-GOING_ON = r"(?:so|and|but|well|now|then|because|or)\b"
 # What an entry of a bibliography holds.
 REFERENCE = _form(
     r"\barxiv\s+preprint\b|\bin\s+proceedings\s+of\b|\bpages\s+\d+\s*[–-]\s*\d+"

@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from wellread.text.english import MONTHS, MONTHS_SHORT, NUMBER_WORDS, WEEKDAYS
-
 _form = partial(re.compile, flags=re.IGNORECASE)
 
 # --- parts of the forms ---------------------------------------------------------------------------
@@ -169,36 +167,6 @@ ASKING_RELATIONS = _form(
 
 # --- what is asked to be told, and what tells it --------------------------------------------------
 
-_MONTH = rf"(?:{'|'.join((*MONTHS, *MONTHS_SHORT, 'sept'))})"
-_DAY = rf"(?:{'|'.join(WEEKDAYS)})"
-_NUMBERS = "|".join(NUMBER_WORDS)
-A_DATE = _form(
-    rf"\b(?:{_MONTH}\.?\s+\d{{1,4}}|\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}|{_DAY}s?"
-    r"|(?<![\d.,#-])(?:1\d|20)\d\d(?:s\b|\b(?![.,]\d))|\b\d{1,2}:\d{2}\b|\d{1,2}(?:st|nd|rd|th)\s+century"
-    rf"|(?:in|since|until|by|of|from)\s+{_MONTH}|(?:spring|summer|autumn|winter)\s+of)"
-)
-# Who is cited where in a text: its year is no date of what is told.
-CITED = _form(r"\([^()]*\b(?:et\s+al|19\d\d|20\d\d)\b[^()]*\)")
-A_MONTH = _form(rf"{_MONTH}|{_DAY}")
-_PLACED = r"\b(?:in|at|on|near|from|to|into|between|around)\s+(?:the\s+)?"
-_NO_PLACES = (
-    r"(?:same|first|last|second|third|next|past|end|case|following|beginning|middle|time|year|month"
-    r"|week|day|morning|evening|night|future|meantime|sense|way|form|process|context|event|whole)"
-)
-A_PLACE = re.compile(
-    rf"{_PLACED}[A-Z]|\b(?:in|at|on|inside|near|behind|beside|outside|along|under|above)\s+"
-    rf"(?:the|an?|its|their|our|my)\s+(?!{_NO_PLACES}\b)[a-z]"
-)
-BEFORE_A_PLACE = re.compile(rf"{_PLACED}$")
-A_REASON = _form(
-    r"\b(?:because|since|due to|so that|in order to|reasons?|caused?|causes|therefore|thanks to"
-    r"|as a result|led to|result(?:ed|s)? (?:in|from)|owing to|to (?:avoid|prevent|keep|protest))\b"
-)
-A_WAY = _form(r"\b(?:by \w+ing|using|through|with the help of|by means of)\b")
-A_DEFINITION = _form(
-    r"\b(?:is|are|was|were) (?:an?|the|one|any|some)\b|\b"
-    r"(?:refers? to|means?|known as|called|defined as)\b"
-)
 ASKS_WHAT = _form(
     r"^\W*(?:(?:what|who)(?: (?:is|are|was|were)|['’]s)"
     r"(?: (?:meant by|said about|known about)| the (?:meaning|definition) of)?|define|describe"
@@ -270,27 +238,7 @@ UNITS_ASKED: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = tuple(
         (r"\bhow much (?:\w+ )?(?:power|energy|electricity)\b(?!.*\bcosts?\b)", _POWERS),
     )
 )
-HOW_MUCH_OF = _form(r"\bhow much (?!(?:is|are|was|were|do|does|did|has|have|had|can|should)\b)\w+")
-# A number that is a name: what it is of has to be said with it.
-IDENTIFIER = _form(
-    r"\b(?P<what>phone|telephone|mobile|fax|account|bank|registration|serial|order|passport|licence"
-    r"|license|house|room|flight|tracking|invoice|customer|member|policy|ticket|tax)\s+number\b"
-)
 HOW_MANY = _form(r"\bhow many\s+(?P<what>(?:[\w'’-]+\s+){0,3}[\w'’-]+)")
-A_COUNT = _form(
-    rf"(?<![\w#.,-])(?:\d[\d,]*(?:\.\d+)?(?:[kmgt]b|[kmbt]|x)?|(?:{_NUMBERS}))\b(?!-\d)"
-    r"(?!\s+times\s+(?:more|less|fewer|as|\w+er)\b|-?fold\b|\s*(?:%|per\s?cent))"
-)
-# Words after which a number belongs to what stands before it: "Total parameters = 340M".
-GIVING = _form(r"(?:[=:(]|\b(?:of|is|are|was|were|to|at|is\s+about|are\s+about))\s*$")
-_DATED = "".join(rf"(?<!\b{word} )" for word in "in since by of until from after before".split())
-_YEAR = r"(?:19|20)\d\d\b"
-# "#63" and "BIP118" are names, 2021 is a date, and "one" counts little.
-AN_AMOUNT = _form(
-    rf"(?<![\w#.:-])(?:(?!{_YEAR})[$€£]?\d[\d,.]*(?:\s*%|(?:[kmgt]b|[kmbt]|x)?\b(?!\.\d))|{_DATED}{_YEAR}"
-    rf"|(?:{'|'.join(NUMBER_WORDS.keys() - {'one'})}|none|nobody|no one|both|half|several|a dozen"
-    r"|a couple|dozens|hundreds|thousands|millions)\b)"
-)
 # Openings of a question that say what to do with a thing, not which thing; and verbs for that.
 ASKS_HOW = _form(
     r"^\W*(?:(?:please\s+)?(?:explain|tell\s+me|show\s+me)\s+)?"

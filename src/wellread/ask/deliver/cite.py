@@ -115,6 +115,21 @@ class CitedText:
             Sentence(text=text, span=span, verdict=verdict, citations=tuple(numbers))
         )
 
+    def show_all(self, extracts: Sequence[Extract], prefix: str = "") -> None:
+        """Add extracts in order, a paragraph each.
+
+        Raises:
+            StoreError: the catalogue cannot be read.
+        """
+        places = [
+            (one.piece.hit.document.id, Span(start=one.parts[0].start, end=one.parts[-1].end))
+            for one in extracts
+        ]
+        marks = self.kb.catalogue.marks_over(places)
+        for extract, held in zip(extracts, marks, strict=True):
+            self.text += "\n\n" if self.text and not self.text.endswith("\n") else ""
+            self.show(extract, Marks(held), prefix)
+
     def show(self, extract: Extract, marks: Marks, prefix: str = "") -> None:
         """Add an extract under its heading, with one marker behind it.
 
@@ -183,14 +198,7 @@ def cite_extracts(
         StoreError: the catalogue cannot be read.
     """
     page = CitedText(kb, text=text)
-    places = [
-        (one.piece.hit.document.id, Span(start=one.parts[0].start, end=one.parts[-1].end))
-        for one in extracts
-    ]
-    marks = kb.catalogue.marks_over(places)
-    for extract, held in zip(extracts, marks, strict=True):
-        page.text += "\n\n" if page.text and not page.text.endswith("\n") else ""
-        page.show(extract, Marks(held), prefix)
+    page.show_all(extracts, prefix)
     return page
 
 

@@ -35,7 +35,6 @@ from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, ConstraintKind
 from wellread.text.parsed import parse
 from wellread.text.tokens import Token
-from wellread.types import Span
 
 HELD = 0.5  # of a part's own words, from which a passage counts as about it
 MOST_TERMS = 3  # by which a question without a name is called
@@ -149,10 +148,10 @@ def deliver(
         if text.startswith(("- ", "**")):
             opening = f"{opening.rstrip()}\n\n" if opening else ""
         sentences = tuple(
-            replace(sentence, span=_moved(sentence.span, len(opening))) for sentence in sentences
+            replace(sentence, span=sentence.span.moved(len(opening))) for sentence in sentences
         )
         citations = tuple(
-            replace(citation, answer_span=_moved(citation.answer_span, len(opening)))
+            replace(citation, answer_span=citation.answer_span.moved(len(opening)))
             for citation in citations
         )
         text, gaps = opening + text, (*gaps, *missing(analysis, evidence))
@@ -184,7 +183,7 @@ def deliver_extracts(
     caps = [LIMIT_LEFT_OUT] if analysis.relaxed else []
     sure = of_extracts(kb, found, [*caps, DISPUTED] if dispute else caps)
     if sure.band == "none" or not fit:
-        reply = no_data(kb, analysis, evidence, fit)
+        reply = no_data(kb, analysis, evidence, fit if found.near else ())
         return replace(reply, sure=declined(sure), notes=flagged_note(lost))
     low = sure.band == "low" and kb.settings.features.admit_uncertainty
     lead = f"{LIMITED.rstrip()}\n\n" if low else ""
@@ -263,10 +262,6 @@ def no_data(
         data_gaps=gaps or (f"no source answers “{analysis.question.strip()}”",),
         related=related,
     )
-
-
-def _moved(span: Span, by: int) -> Span:
-    return Span(start=span.start + by, end=span.end + by)
 
 
 def missing(analysis: Analysis, evidence: Sequence[Evidence]) -> tuple[str, ...]:

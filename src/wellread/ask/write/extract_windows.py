@@ -63,19 +63,9 @@ class Window:
 
 
 def windows_of(number: int, piece: Evidence, voices: Sequence[str]) -> list[Window]:
-    """The windows of a piece of evidence; of what ``voices`` say alone, where there are any.
-
-    Orders to whoever answers, planted in a source, are in none.
-    """
-    planted = planted_in(piece.text)
-    told = [
-        (speaker, span, text)
-        for speaker, span, text in _read_in(piece)
-        if not any(span.overlaps(order) for order in planted)
-    ]
+    """The windows of a piece of evidence; of what ``voices`` say alone, where there are any."""
+    told = told_in(piece, voices)
     above = " › ".join(dict.fromkeys((piece.hit.document.title, *piece.locator.heading)))
-    if voices:
-        told = [line for line in told if is_theirs(piece, line[0], line[2], voices)]
     sizes = [len(text.split()) for _, _, text in told]
     windows: list[Window] = []
     start = 0
@@ -91,7 +81,7 @@ def windows_of(number: int, piece: Evidence, voices: Sequence[str]) -> list[Wind
                 piece=number,
                 sentences=tuple(span for _, span, _ in run),
                 texts=tuple(text for _, _, text in run),
-                telling=tuple(_tells(piece.text, span, text) for _, span, text in run),
+                telling=tuple(tells(piece.text, span, text) for _, span, text in run),
                 above=f"{above}: {', '.join(speakers)}" if speakers else above,
                 speakers=speakers,
             )
@@ -100,6 +90,23 @@ def windows_of(number: int, piece: Evidence, voices: Sequence[str]) -> list[Wind
             break
         start += max(1, (end - start) // 2)
     return windows
+
+
+def told_in(piece: Evidence, voices: Sequence[str] = ()) -> list[tuple[str, Span, str]]:
+    """Who says each sentence, its span of the piece's text, and its text as it is read.
+
+    Orders to whoever answers, planted in a source, are left out.
+
+    Args:
+        voices: whose sentences alone are wanted, where there are any.
+    """
+    planted = planted_in(piece.text)
+    return [
+        (speaker, span, text)
+        for speaker, span, text in _read_in(piece)
+        if not any(span.overlaps(order) for order in planted)
+        and (not voices or is_theirs(piece, speaker, text, voices))
+    ]
 
 
 def _read_in(piece: Evidence) -> Iterator[tuple[str, Span, str]]:
@@ -115,7 +122,7 @@ def _read_in(piece: Evidence) -> Iterator[tuple[str, Span, str]]:
         yield speaker, span, text
 
 
-def _tells(text: str, span: Span, line: str) -> bool:
+def tells(text: str, span: Span, line: str) -> bool:
     """Whether a sentence is more than a short line of its own without a stop."""
     before = text[text.rfind("\n", 0, span.start) + 1 : span.start]
     bare = len(line.split()) <= LONGEST_HEADING and not line.rstrip(_CLOSING).endswith(_STOPS)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 from anyio import to_thread
@@ -27,7 +26,7 @@ from wellread.ask.deliver.prune_draft import Deliverable, pruned
 from wellread.ask.verify.check_claims import checked as check_claims
 from wellread.ask.verify.judge import NO_QUESTION, Opinion, Ruling, opinion_on, ruling_by
 from wellread.ask.write.drafting import usage_of
-from wellread.ask.write.extracts import extracts_of
+from wellread.ask.write.extracts import Extract
 from wellread.ask.write.parse_draft import parse_draft
 from wellread.ask.write.prompts import pieces_of, said_in, wordings
 from wellread.ask.write.prompts.guard import Guard
@@ -53,6 +52,8 @@ class SectionDraft:
 
     Attributes:
         text: Markdown without citation markers; empty: nothing of it is borne out.
+        extracts: what is shown in place of a text, where no model wrote; ``checked`` holds their
+            marked sentences.
         checked: its sentences in order, with verdict and evidence keys; each stands in ``text``
             behind the one before it.
         by: the model's name, ``extractive``, or ``none`` for an empty one that nobody wrote.
@@ -64,6 +65,7 @@ class SectionDraft:
     """
 
     text: str = ""
+    extracts: tuple[Extract, ...] = ()
     checked: tuple[Checked, ...] = ()
     by: str = NOBODY
     fallback: str = ""
@@ -97,7 +99,7 @@ async def write_section(
 ) -> SectionDraft:
     """The section on ``facet``, from ``evidence`` alone.
 
-    When no model writes it, sentences of the evidence are chosen, and the draft says why.
+    When no model writes it, it is empty and says why.
 
     Args:
         question: of the report as a whole.
@@ -118,8 +120,7 @@ async def write_section(
         guard = Guard(prompt.system, fence, free)
         about = replace(analysis, question=f"{question}\n{facet.title}")
         return await _kept(kb, run, heard, guard, (about, evidence))
-    chosen = await to_thread.run_sync(partial(_chosen, kb, analysis, evidence))
-    return replace(chosen, fallback=_why(kb, heard), stopped=heard.stopped)
+    return SectionDraft(fallback=_why(kb, heard), stopped=heard.stopped)
 
 
 async def write_summary(
@@ -278,18 +279,17 @@ async def _judged(
     return ruling_by(opinion, analysis, evidence, checked)
 
 
-def _chosen(kb: KnowledgeBase, analysis: Analysis, evidence: Sequence[Evidence]) -> SectionDraft:
-    """The marked sentences of the extracts that answer, verbatim."""
+def draft_of(extracts: Sequence[Extract]) -> SectionDraft:
+    """A section that shows ``extracts``."""
     checked = tuple(
         Checked(
             claim=Claim(text=extract.of(span), keys=(extract.piece.key,), source=span),
             verdict=extract.verdict(span),
         )
-        for extract in extracts_of(kb, analysis, evidence).shown
+        for extract in extracts
         for span in sorted(extract.marked, key=lambda span: span.start)
     )
-    text = " ".join(item.claim.text for item in checked)
-    return SectionDraft(text=text, checked=checked, by=EXTRACTIVE if checked else NOBODY)
+    return SectionDraft(extracts=tuple(extracts), checked=checked, by=EXTRACTIVE)
 
 
 def _shortened(made: SectionDraft) -> SectionDraft:

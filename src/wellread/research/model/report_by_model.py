@@ -65,7 +65,7 @@ async def write_report(
         else:
             chosen = report.drafts.get(facet.id, SectionDraft())
             report.drafts[facet.id] = replace(chosen, fallback=made.fallback)
-            told = f"sentences were chosen for “{facet.title}”"
+            told = f"passages were chosen for “{facet.title}”"
         found = len(report.drafts[facet.id].checked)
         yield ProgressEvent(
             round=report.round,

@@ -20,13 +20,13 @@ from difflib import SequenceMatcher
 
 from wellread.answers import Evidence
 from wellread.ask.understand.answer_kind import Expected, expected_of, units_asked
-from wellread.ask.write.candidate_sentences import Option
 from wellread.questions import Analysis
 from wellread.text.english import AUXILIARIES, BE, MONTHS, PREPOSITIONS, STOP_WORDS, WEEKDAYS
 from wellread.text.english_questions import ORDINALS
 from wellread.text.english_types import TIMES
 from wellread.text.parsed import parse
 from wellread.text.words import stem
+from wellread.types import Span
 
 MOST_VIEWS = 5
 ON_TOPIC = 0.3  # of the question's words, that a sentence has which repeats another but for a value
@@ -52,11 +52,25 @@ _MONTHS, _WEEKDAYS = frozenset(MONTHS), frozenset(WEEKDAYS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """A sentence: the number of its piece of evidence, its span of the document, its text."""
+
+    evidence: int
+    span: Span
+    text: str
+
+    @property
+    def stems(self) -> frozenset[str]:
+        """Its words as stems."""
+        return parse(self.text).stem_set
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Disagreement:
     """Documents that answer differently: sentences that agree stand together, best first."""
 
     about: str
-    views: tuple[tuple[Option, ...], ...]
+    views: tuple[tuple[Statement, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +85,7 @@ class _Side:
         names: whether it, or what is above it, has the names of the question.
     """
 
-    option: Option
+    statement: Statement
     piece: Evidence
     focus: float
     topic: float
@@ -87,18 +101,18 @@ class _Side:
 
     @property
     def words(self) -> frozenset[str]:
-        return frozenset(word.lower() for word in _TOKEN.findall(self.option.text))
+        return frozenset(word.lower() for word in _TOKEN.findall(self.statement.text))
 
 
 def disagreement(
     analysis: Analysis,
     evidence: Sequence[Evidence],
-    options: Sequence[Option],
+    statements: Sequence[Statement],
 ) -> Disagreement | None:
     """What the evidence disagrees on; None when it speaks with one voice or none can tell."""
     kind = expected_of(analysis.question)
-    sides = [one for one in _sides(analysis, evidence, options, kind) if one.names]
-    sides.sort(key=lambda one: (-one.focus, one.option.evidence, one.option.place))
+    sides = [one for one in _sides(analysis, evidence, statements, kind) if one.names]
+    sides.sort(key=lambda one: (-one.focus, one.statement.evidence, one.statement.span.start))
     for number, first in enumerate(sides):
         views, seen = [[first]], {first.document}
         for other in sides[number + 1 :]:
@@ -111,7 +125,7 @@ def disagreement(
                 fitting[0].append(other)
                 seen.add(other.document)
         if len(views) > 1:
-            told = tuple(tuple(one.option for one in view[:2]) for view in views[:MOST_VIEWS])
+            told = tuple(tuple(one.statement for one in view[:2]) for view in views[:MOST_VIEWS])
             return Disagreement(about=analysis.question, views=told)
     return None
 
@@ -119,7 +133,7 @@ def disagreement(
 def _sides(
     analysis: Analysis,
     evidence: Sequence[Evidence],
-    options: Sequence[Option],
+    statements: Sequence[Statement],
     kind: Expected,
 ) -> Iterator[_Side]:
     question = analysis.question
@@ -127,25 +141,23 @@ def _sides(
     named = [name for name in analysis.names if not name[:1].isdigit()]
     names = frozenset(each for name in named for each in parse(name).stems)
     matter = (asked - names) or asked
-    for option in options:
-        if not option.readable:
-            continue
-        piece = evidence[option.evidence]
+    for statement in statements:
+        piece = evidence[statement.evidence]
         above = f"{piece.hit.document.title}\n{piece.text[:OPENING]}"
-        held = option.stems | parse(above).stem_set
-        values = values_of(kind, option.text, question)
+        held = statement.stems | parse(above).stem_set
+        values = values_of(kind, statement.text, question)
         said = {value.partition(" ")[0] for value in values} | parse(question).numbers
-        for amount in parse(option.text).quantities:
+        for amount in parse(statement.text).quantities:
             if f"{amount.value:g} {amount.unit}" in values:
                 said |= parse(amount.said).numbers
         yield _Side(
-            option=option,
+            statement=statement,
             piece=piece,
-            focus=len(matter & option.stems) / len(matter),
+            focus=len(matter & statement.stems) / len(matter),
             topic=len(asked & held) / len(asked),
             values=values,
-            numbered=_numbered(option.text),
-            rest=parse(option.text).numbers - said - {*_YEAR.findall(option.text)},
+            numbered=_numbered(statement.text),
+            rest=parse(statement.text).numbers - said - {*_YEAR.findall(statement.text)},
             names=names <= held,
             bearer=_bearer(max(named, key=len, default=""), above),
         )
@@ -188,7 +200,7 @@ def _years(side: _Side, question: str) -> frozenset[str]:
     """The years that a sentence names, but for its document's own and those of the question."""
     published = side.piece.hit.document.published_at
     own = {str(published.year)} if published else set()
-    return frozenset({*_YEAR.findall(side.option.text)} - {*_YEAR.findall(question)} - own)
+    return frozenset({*_YEAR.findall(side.statement.text)} - {*_YEAR.findall(question)} - own)
 
 
 def _numbered(text: str) -> frozenset[str]:
@@ -256,7 +268,7 @@ def _apart(one: _Side, other: _Side) -> float:
 def _at_odds(one: _Side, other: _Side, kind: Expected, question: str) -> bool:
     if not _same_thing(one, other, kind, question):
         return False
-    first, second = one.option.text, other.option.text
+    first, second = one.statement.text, other.statement.text
     if min(one.topic, other.topic) >= ON_TOPIC:
         # Another number or name in two sentences that are otherwise alike is no other reason.
         told = kind not in ("reason", "way") and swapped(first, second) is not None

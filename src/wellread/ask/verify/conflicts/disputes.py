@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from wellread.answers import Conflict, Evidence, Sentence, View
-from wellread.ask.verify.conflicts.detect import Disagreement, disagreement
-from wellread.ask.write.candidate_sentences import Option, options_of
+from wellread.ask.verify.conflicts.detect import Disagreement, Statement, disagreement
+from wellread.ask.write.extract_windows import tells, told_in
 from wellread.questions import Analysis
 from wellread.text.english import ROUGHLY
 from wellread.text.parsed import parse
@@ -30,8 +30,13 @@ def disputed(analysis: Analysis, evidence: Sequence[Evidence]) -> Disagreement |
     """What the evidence disagrees on, where the question asks for one thing."""
     if analysis.type not in ("factual", "temporal", "counting"):
         return None
-    options = options_of(evidence, analysis.voices)
-    return disagreement(analysis, evidence, options)
+    statements = [
+        Statement(evidence=number, span=span.moved(piece.span.start), text=text)
+        for number, piece in enumerate(evidence)
+        for _, span, text in told_in(piece, analysis.voices)
+        if tells(piece.text, span, text) and not text.endswith("?")
+    ]
+    return disagreement(analysis, evidence, statements)
 
 
 def stated_of(found: Disagreement | None) -> list[tuple[int, Span]]:
@@ -69,8 +74,8 @@ def reason(found: Disagreement, evidence: Sequence[Evidence]) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def _dates(leads: Sequence[Option], evidence: Sequence[Evidence]) -> str:
-    dates = [evidence[option.evidence].hit.document.published_at for option in leads]
+def _dates(leads: Sequence[Statement], evidence: Sequence[Evidence]) -> str:
+    dates = [evidence[statement.evidence].hit.document.published_at for statement in leads]
     days = [date.date() for date in dates if date is not None]
     if len(days) < len(leads) or len(set(days)) == 1:
         return ""
@@ -80,15 +85,15 @@ def _dates(leads: Sequence[Option], evidence: Sequence[Evidence]) -> str:
     )
 
 
-def _years(leads: Sequence[Option]) -> str:
-    years = [sorted(set(_YEAR.findall(option.text))) for option in leads]
+def _years(leads: Sequence[Statement]) -> str:
+    years = [sorted(set(_YEAR.findall(statement.text))) for statement in leads]
     if not all(len(each) == 1 for each in years) or len({each[0] for each in years}) == 1:
         return ""
     return "they speak of different years: " + ", ".join(each[0] for each in years)
 
 
-def _kinds(leads: Sequence[Option], evidence: Sequence[Evidence]) -> str:
-    kinds = [evidence[option.evidence].hit.document.kind for option in leads]
+def _kinds(leads: Sequence[Statement], evidence: Sequence[Evidence]) -> str:
+    kinds = [evidence[statement.evidence].hit.document.kind for statement in leads]
     if len(set(kinds)) == 1:
         return ""
     return "the " + ", the ".join(
@@ -96,8 +101,8 @@ def _kinds(leads: Sequence[Option], evidence: Sequence[Evidence]) -> str:
     )
 
 
-def _rough(leads: Sequence[Option]) -> str:
-    rough = [_is_rough(option.text) for option in leads]
+def _rough(leads: Sequence[Statement]) -> str:
+    rough = [_is_rough(statement.text) for statement in leads]
     if all(rough) or not any(rough):
         return ""
     named = [ordinal for ordinal, each in zip(_ORDINALS, rough, strict=False) if each]
