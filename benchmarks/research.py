@@ -33,7 +33,7 @@ from benchmarks.sets.meetings import MENTIONS, QMSUM
 from benchmarks.sets.reading import Record, read_lines
 from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
-from wellread.ask.retrieve.bridge import led_on
+from wellread.ask.retrieve.direct import led_on
 from wellread.ask.retrieve.search import search
 from wellread.evaluation.bootstrap import paired_difference
 from wellread.kb import KnowledgeBase

@@ -26,7 +26,7 @@ from benchmarks.sets.intents import BANKING
 from benchmarks.sets.items import COVID, HOTPOT, MTRAG, SCIFACT
 from benchmarks.sets.judged import PLACE, JudgedSet, Query, place_right, ranking
 from benchmarks.sets.meetings import ITEMS, MENTIONS, QMSUM
-from wellread.ask.retrieve.bridge import led_on
+from wellread.ask.retrieve.direct import led_on
 from wellread.ask.retrieve.ranking import reciprocal_rank, weighted
 from wellread.ask.retrieve.search import search
 from wellread.evaluation.bootstrap import bootstrap, paired_difference

@@ -9,7 +9,7 @@ import pytest
 
 from wellread.answers import Question
 from wellread.ask.plan import find
-from wellread.ask.retrieve.bridge import ADDED, BEHIND, led_on
+from wellread.ask.retrieve.direct import ADDED, BEHIND, led_on
 from wellread.ask.retrieve.search import look
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of

@@ -15,8 +15,7 @@ from wellread.answers import Answer, Evidence, Question
 from wellread.ask.answer import answer, final
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import Vocabulary
-from wellread.ask.verify.conflicts.detect import swapped
-from wellread.ask.verify.conflicts.disputes import disputed, reason
+from wellread.ask.verify.conflicts import disputed, reason, swapped
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.questions import Analysis

@@ -11,7 +11,7 @@ from tests.doubles.evidence import evidence_of
 from wellread.answers import Evidence, Question
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import Vocabulary
-from wellread.ask.verify.conflicts.disputes import disputed
+from wellread.ask.verify.conflicts import disputed
 from wellread.questions import Analysis
 
 GAZETTE = (

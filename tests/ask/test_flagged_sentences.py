@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.ask.retrieve.learned.flagged_sentences import (
+from wellread.ask.retrieve.flagged_sentences import (
     NOTHING_FLAGGED,
     FlaggedSentences,
     flagged_from,

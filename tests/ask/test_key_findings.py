@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.ask.aggregate.key_findings import MOST, key_findings
+from wellread.ask.aggregate.document_parts import MOST, key_findings
 from wellread.types import Document, HeadingMark, Kind
 
 ABSTRACT = (

@@ -11,8 +11,8 @@ import pytest
 
 from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
-from wellread.ask.retrieve.news import news
 from wellread.ask.retrieve.retrieval import Retrieval
+from wellread.ask.retrieve.story_search import news
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.questions import Analysis, Constraint, ConstraintKind

@@ -10,7 +10,7 @@ import pytest
 
 from wellread.answers import Answer, Confidence, Question
 from wellread.ask.plan import find, reading
-from wellread.ask.retrieve.learned.source_ratings import SourceRating
+from wellread.ask.retrieve.preferred_sources import SourceRating
 from wellread.ask.retrieve.search import search
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb

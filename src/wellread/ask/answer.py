@@ -32,7 +32,7 @@ from wellread.ask.clock import Clock
 from wellread.ask.deliver import answer_reuse
 from wellread.ask.deliver.asked_back import not_searched, to_no_question
 from wellread.ask.deliver.cite import cite, rivals_told
-from wellread.ask.deliver.filing.gap_filing import file_gap
+from wellread.ask.deliver.gap_filing import file_gap
 from wellread.ask.deliver.limits import limits_of
 from wellread.ask.deliver.parts import Part, as_one
 from wellread.ask.deliver.prune_draft import Deliverable, pruned, unflagged
@@ -58,13 +58,12 @@ from wellread.ask.understand.followups.conversation import begun as in_conversat
 from wellread.ask.understand.followups.rewrite import Turn, standalone
 from wellread.ask.understand.question_parts import goes_on, questions_in
 from wellread.ask.understand.vocabulary import Vocabulary
-from wellread.ask.verify.answered_before import Before, answered_before
+from wellread.ask.verify.answered_before import CORRECTION, Before, answered_before, corrected
 from wellread.ask.verify.confidence import (
     declined,
     of_catalogue,
 )
-from wellread.ask.verify.conflicts.disputes import disputed, stated_of
-from wellread.ask.verify.corrected import CORRECTION, corrected
+from wellread.ask.verify.conflicts import disputed, stated_of
 from wellread.ask.verify.verified_draft import Verified, verified_draft
 from wellread.ask.write.drafting import Drafting, Writers, Written, write
 from wellread.ask.write.extracts import extracts_of

@@ -23,11 +23,11 @@ from wellread.ask.aggregate.read.read_lists import read_coverage, read_gaps, rea
 from wellread.ask.aggregate.read.read_mentions import read_edge
 from wellread.ask.aggregate.read.read_walks import ReadWalk, read_walk
 from wellread.ask.retrieve.direct import compare, direct, persona, synthesis
-from wellread.ask.retrieve.news import news
+from wellread.ask.retrieve.preferred_sources import BEST, muted, muted_words
 from wellread.ask.retrieve.relax import narrowed
 from wellread.ask.retrieve.retrieval import Found, SearchTrace
 from wellread.ask.retrieve.search import look
-from wellread.ask.retrieve.weights.preferred_sources import BEST, muted, muted_words
+from wellread.ask.retrieve.story_search import news
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.answer_kind import asks_amount
 from wellread.ask.understand.question_type import guesser

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from wellread.ask.aggregate.key_findings import key_findings
+from wellread.ask.aggregate.document_parts import key_findings
 from wellread.ask.retrieve.search import check_collections
 from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase

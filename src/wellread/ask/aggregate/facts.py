@@ -25,8 +25,7 @@ from wellread.ask.aggregate.queries.result import (
     scope_of,
 )
 from wellread.ask.aggregate.read.read_facts import OF_A_TEXT, Fact, FactAsked, read_fact
-from wellread.ask.understand.answer_kind import defines
-from wellread.ask.understand.asked_list import asked_items
+from wellread.ask.understand.answer_kind import asked_items, defines
 from wellread.ask.understand.document_names import LIKELY, SURE, Meant
 from wellread.ask.understand.question_parts import without
 from wellread.kb import KnowledgeBase

@@ -22,13 +22,12 @@ from wellread.answers import (
     Table,
 )
 from wellread.ask.deliver.cite import CitedText, cite_extracts
-from wellread.ask.retrieve.learned.flagged_sentences import flagged_of_documents
+from wellread.ask.retrieve.flagged_sentences import flagged_of_documents
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.question_parts import parts_of
 from wellread.ask.understand.vocabulary import is_everyday
 from wellread.ask.verify.confidence import DISPUTED, LIMIT_LEFT_OUT, declined, of_extracts
-from wellread.ask.verify.conflicts.detect import Disagreement
-from wellread.ask.verify.conflicts.disputes import conflict_of, told
+from wellread.ask.verify.conflicts import Disagreement, conflict_of, told
 from wellread.ask.write.drafting import Written
 from wellread.ask.write.extracts import Extract, Extracts
 from wellread.kb import KnowledgeBase

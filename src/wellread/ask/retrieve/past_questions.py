@@ -15,15 +15,16 @@ from datetime import date
 from functools import partial
 from typing import Literal
 
-from wellread.ask.retrieve.learned.flagged_sentences import (
+from wellread.ask.retrieve.flagged_sentences import (
     NOTHING_FLAGGED,
     FlaggedSentences,
     flagged_sentences,
 )
-from wellread.ask.retrieve.learned.question_lines import judgement, question_lines
-from wellread.ask.retrieve.learned.rated_questions import (
+from wellread.ask.retrieve.rated_questions import (
     RatedAnswer,
+    judgement,
     past_question,
+    question_lines,
     rated_answers,
 )
 from wellread.ask.retrieve.same_question import LEAST, differs, same

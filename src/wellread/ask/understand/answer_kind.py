@@ -1,12 +1,22 @@
-"""What kind of thing a question asks for, and whether a sentence, or a guide, holds one."""
+"""What a question asks for: a person, a date, an amount, what something is, items of a list."""
 
 from __future__ import annotations
 
 import re
 from typing import Literal, get_args
 
+from wellread.text.english import NUMBER_WORDS
 from wellread.text.english_common import GIVEN_NAME
-from wellread.text.english_questions import PRESENTED, STANDS_FOR
+from wellread.text.english_questions import (
+    ASKS_LIST,
+    ASKS_LIST_OF,
+    LISTING_VERBS,
+    NO_PLURALS,
+    PLURALS,
+    PRESENTED,
+    STANDS_FOR,
+    STEPS,
+)
 from wellread.text.english_types import (
     ASKS_FOR,
     ASKS_HOW,
@@ -17,8 +27,9 @@ from wellread.text.english_types import (
     SAYS_WHAT,
     UNITS_ASKED,
 )
-from wellread.text.names import is_acronym
+from wellread.text.names import is_acronym, singular
 from wellread.text.parsed import parse
+from wellread.text.words import stem
 from wellread.types import Kind
 
 Expected = Literal["person", "date", "number", "place", "reason", "way", "definition", "other"]
@@ -105,3 +116,28 @@ def units_asked(question: str) -> frozenset[str]:
 def asks_how(question: str) -> bool:
     """Whether ``question`` asks for what to do, step by step."""
     return ASKS_HOW.search(question) is not None
+
+
+# --- the items of a list -------------------------------------------------------------------------
+
+
+def asked_items(question: str) -> frozenset[str] | None:
+    """The words that say which items ``question`` asks for, as stems.
+
+    None when it asks for none, or for what to do, one step after the other.
+    """
+    match = ASKS_LIST.search(question)
+    named = match["what"].split() if match else []
+    noun = named[-1].lower() if named else ""
+    plural = noun in PLURALS or singular(noun) != ""
+    several = len(noun) > 3 and noun not in NO_PLURALS and plural
+    if asks_how(question) or (several and stem(noun) in _STEPS):
+        return None
+    if not (several or ASKS_LIST_OF.search(question)):
+        return None
+    return frozenset(parse(question).topic_stems) - _LISTING - _NUMBERS or None
+
+
+_LISTING = parse(" ".join(LISTING_VERBS)).stem_set
+_NUMBERS = parse(" ".join(NUMBER_WORDS)).stem_set
+_STEPS = parse(" ".join(STEPS)).stem_set

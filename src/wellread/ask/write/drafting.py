@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from anyio import to_thread
 
 from wellread.answers import Claim, Conflict, Evidence, TokenEvent, Usage
-from wellread.ask.retrieve.learned.flagged_sentences import FlaggedSentences, flagged_sentences
+from wellread.ask.retrieve.flagged_sentences import FlaggedSentences, flagged_sentences
 from wellread.ask.write.parse_draft import VisibleStream, parse_draft
 from wellread.ask.write.prompts import build_prompt, guard_of
 from wellread.ask.write.prompts.source_facts import SourceFacts, source_facts

@@ -15,9 +15,9 @@ from rich.padding import Padding
 from rich.text import Text
 
 from wellread.answers import EXTRACTIVE, NOBODY, Answer
-from wellread.ask.retrieve.learned.flagged_sentences import FlaggedSentences, flagged_sentences
-from wellread.ask.retrieve.learned.question_lines import shown_text
+from wellread.ask.retrieve.flagged_sentences import FlaggedSentences, flagged_sentences
 from wellread.ask.retrieve.past_questions import SimilarQuestion, like, similar_questions
+from wellread.ask.retrieve.rated_questions import shown_text
 from wellread.ask.retrieve.same_question import differs, same
 from wellread.errors import UnknownCollectionError
 from wellread.kb import KnowledgeBase

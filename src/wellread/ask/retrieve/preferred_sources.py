@@ -1,13 +1,16 @@
-"""Sources that the asker prefers rank a little higher; muted ones are left out.
+"""Sources that the asker prefers, or that experts rated, rank a little higher or lower.
 
-A factor is bounded, so that a liked source never beats one that fits far better.
+A factor is bounded, so that a liked source never beats one that fits far better; only what the
+asker muted is left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from wellread.ask.retrieve.flagged_sentences import Held
+from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, SourceRule, fitting
 from wellread.types import Filters, Hit, ListRank
 
@@ -64,3 +67,45 @@ def _values(limits: Filters, rule: SourceRule) -> set[str]:
         "site": (),
     }[rule.kind]
     return {value.casefold() for value in named}
+
+
+# --- sources that experts rated: ranked down or up, never out ------------------------------------
+
+DOWN, UP = 0.1, 0.03  # of the score, for each person more that marked it down than up, or up
+MOST_DOWN, MOST_UP = 0.3, 0.09  # however many they are
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRating:
+    """What people said of a source: how many marked it down, and up."""
+
+    down: int
+    up: int
+
+    @property
+    def factor(self) -> float:
+        """What its scores are multiplied with."""
+        more = self.up - self.down
+        return 1 + min(UP * more, MOST_UP) if more > 0 else 1 + max(DOWN * more, -MOST_DOWN)
+
+    @property
+    def label(self) -> str:
+        """In words."""
+        parts = [
+            f"marked {way} by {people} {'expert' if people == 1 else 'experts'}"
+            for way, people in (("down", self.down), ("up", self.up))
+            if people
+        ]
+        return f"{', '.join(parts)} (score × {self.factor:.2f})"
+
+
+Ratings = Mapping[str, SourceRating]
+
+
+def _ratings(kb: KnowledgeBase) -> Ratings:
+    marked = kb.catalogue.feedback.marked_by()
+    return {known: SourceRating(down=down, up=up) for known, (down, up) in marked.items()}
+
+
+source_ratings: Callable[[KnowledgeBase], Ratings] = Held(_ratings).of
+"""Document id to what people said of it; StoreError when the catalogue cannot be read."""

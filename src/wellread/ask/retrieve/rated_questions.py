@@ -1,4 +1,4 @@
-"""Questions that were asked here and whose answers experts judged, found by their meaning.
+"""Questions that were asked here and judged by experts: found by meaning, shown in prompts.
 
 All vectors are held in one array, so a question is compared with every one of them. A question is
 embedded once and its vector kept; another embedder makes all of them anew.
@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wellread.answers import Answer
-from wellread.ask.retrieve.learned.held import Held
+from wellread.ask.retrieve.flagged_sentences import FlaggedSentences, Held
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.learning.expiry import places_quoted, rests_on
 from wellread.store.schema.feedback_values import BetterCitation, Feedback
+from wellread.text.sentences import sentence_spans
 from wellread.types import DocumentFacts, PastQuestion, SentenceFeedback
 
 AT_ONCE = 64  # that are read whole, the nearest first
@@ -155,3 +156,82 @@ def _read(kb: KnowledgeBase) -> _Vectors:
 
 
 _vectors = Held(_read, lambda kb: kb.embedder.identity)
+
+
+# --- how a prompt shows one ----------------------------------------------------------------------
+
+ANSWER_CHARACTERS = 400
+LEFT_OUT = "[left out: an expert flagged it as harmful]"
+
+
+def question_lines(past: PastQuestion, correction: str, flagged: FlaggedSentences) -> list[str]:
+    """Every field on a line of its own: a field cannot pose as the next one.
+
+    Args:
+        correction: what the answer should say instead; may be empty.
+        flagged: sentences that are not shown, though the judgement of them is.
+    """
+    lines = [f"Q: {_flat(past.question)}"]
+    if past.flow:
+        lines.append(f"Flow: {' | '.join(map(_flat, past.flow))}")
+    lines.append(f"A: {shown_text(past.answer, flagged)}")
+    if past.score is not None:
+        lines.append(f"Score: {past.score}/100")
+    judged = [
+        f"- Sentence {number}: {said}"
+        for number, sentence in enumerate(past.sentences, 1)
+        if (said := judgement(sentence))
+    ]
+    if judged:
+        lines += ["Feedback:", *judged]
+    if correction:
+        lines.append(f"Correction: {shown_text(correction, flagged)}")
+    link = past.expert_citation_url or past.citation_url
+    if link:
+        lines.append(f"Citation: {_flat(link)}")
+    return lines
+
+
+def judgement(sentence: SentenceFeedback) -> str:
+    """What was said of a sentence, flags only where they are set; empty when nothing was."""
+    parts = [f"{sentence.score}/100"] if sentence.score is not None else []
+    parts += [_flat(sentence.explanation)] if sentence.explanation.strip() else []
+    parts += ["harmful: true"] if sentence.harmful else []
+    parts += ["content issue: true"] if sentence.content_issue else []
+    return "; ".join(parts)
+
+
+def shown_text(
+    text: str, flagged: FlaggedSentences, judged: Sequence[SentenceFeedback] = ()
+) -> str:
+    """``text`` on one line, cut at about 400 characters, without what is flagged."""
+    return _cut(_flat(without_flagged(text, flagged, judged)))
+
+
+def without_flagged(
+    text: str, flagged: FlaggedSentences, judged: Sequence[SentenceFeedback] = ()
+) -> str:
+    """``text`` with ``LEFT_OUT`` in place of each sentence that is flagged.
+
+    Args:
+        judged: what was said of the sentences of ``text`` itself, where that is not shown beside.
+    """
+    own = {at for at, one in enumerate(judged) if one.harmful}
+    if not flagged and not own:
+        return text
+    said = [span.of(text) for span in sentence_spans(text)]
+    harmful = flagged.places(said) | own
+    return " ".join(LEFT_OUT if at in harmful else one for at, one in enumerate(said))
+
+
+def _cut(text: str) -> str:
+    """At most about 400 characters, whole words, with an ellipsis when something is missing."""
+    if len(text) <= ANSWER_CHARACTERS:
+        return text
+    head = text[:ANSWER_CHARACTERS]
+    whole = head.rsplit(" ", 1)[0] if text[ANSWER_CHARACTERS] != " " else head
+    return whole.rstrip(" ,;:") + "…"
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())

@@ -1,1 +1,0 @@
-"""What a recorded answer leaves in the ledgers of what is learned."""
