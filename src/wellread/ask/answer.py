@@ -33,10 +33,9 @@ from wellread.ask.deliver import answer_reuse
 from wellread.ask.deliver.asked_back import not_searched, to_no_question
 from wellread.ask.deliver.cite import cite, rivals_told
 from wellread.ask.deliver.gap_filing import file_gap
-from wellread.ask.deliver.limits import limits_of
 from wellread.ask.deliver.parts import Part, as_one
 from wellread.ask.deliver.prune_draft import Deliverable, pruned, unflagged
-from wellread.ask.deliver.related import beside
+from wellread.ask.deliver.related import beside, limits_of
 from wellread.ask.deliver.reply import (
     Reply,
     beside_unflagged,

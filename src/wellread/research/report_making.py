@@ -33,8 +33,12 @@ from wellread.reports import (
     ReportEvent,
     ResearchEvent,
 )
-from wellread.research.model.model_writing import SectionDraft, draft_of
-from wellread.research.model.report_by_model import ReportToWrite, write_report
+from wellread.research.model.model_writing import (
+    ReportToWrite,
+    SectionDraft,
+    draft_of,
+    write_report,
+)
 from wellread.research.planning import Planned
 from wellread.research.report_text import (
     IN_SUMMARY,
