@@ -4,7 +4,7 @@
     python -m benchmarks.train_extracts fit            # prints what each left-out set gets, writes
 
 A window's score is linear (a softmax over the windows of a question); how sure the three that are
-shown are is a logistic regression of nine numbers. Both are fitted with each set counting alike;
+shown are is a logistic regression of a few numbers. Both are fitted with each set counting alike;
 the figures that are printed for a set come from weights that never saw it.
 
 Beside the answerable questions of a set stand those that its material does not answer: its own,
@@ -42,10 +42,12 @@ from wellread.ask.write.extract_score import (
     COLUMNS,
     COSINES,
     FILE,
+    MARKED,
     MODES,
-    NETWORK,
     SURE,
+    TOLD,
     compare,
+    compare_marked,
     free_columns,
     read,
     sure_readings,
@@ -147,9 +149,11 @@ def _row(kb: KnowledgeBase, name: str, asked: Asked, group: str) -> Row | None:
     table = free_columns(analysis.wanted, windows, evidence)
     order = np.argsort(-(table @ extract_score.learned().score["free"]), kind="stable")
     places = [int(at) for at in order[:READ]]
-    read(analysis.wanted, windows, places, table, kb.passage_reader)
+    best = read(analysis.wanted, windows, places, table, kb.passage_reader)
     near = sorted(places, key=lambda at: -table[at, COLUMNS.index("odds")] + at * 1e-6)[:COMPARED]
     compare(analysis.wanted, windows, near, table, kb.embedder)
+    marked = {at: best[at][:MARKED] for at in near}
+    compare_marked(analysis.wanted, windows, marked, table, kb.embedder)
     gold = np.array([_holds(evidence, window, asked) for window in windows])
     order_kept = [*near, *(at for at in places if at not in near)]
     return Row(
@@ -268,7 +272,7 @@ def lowest(loss: Callable[[Floats], tuple[float, Floats]], size: int) -> Floats:
 
 def _seen(row: Row, columns: Sequence[str]) -> tuple[Floats, NDArray[np.bool_]]:
     """The windows whose columns are known: cosines were worked out for the first few alone."""
-    most = COMPARED if "cosine" in columns else READ
+    most = COMPARED if {*TOLD, *COSINES} & {*columns} else READ
     return row.table[:most], row.gold[:most]
 
 
@@ -318,7 +322,7 @@ def _sure_of(row: Row, weights: Floats, mode: str) -> tuple[list[float], float]:
     order, scores = chosen(row, weights, mode)
     places = shown(row, order)
     readings = sure_readings(row.table[order], scores[order], [row.pieces[at] for at in order])
-    hidden = {"free": NETWORK + COSINES, "network": COSINES, "cosines": NETWORK}.get(mode, ())
+    hidden = {*COLUMNS} - {*MODES[mode]}
     for name in SURE:
         if any(part in name for part in hidden):
             readings[name] = 0.0

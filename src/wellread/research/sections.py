@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 
 from wellread.answers import Evidence
 from wellread.ask.retrieve.ranking import overlap
+from wellread.ask.write.extract_score import MARKED
 from wellread.ask.write.extract_windows import Window, windows_of
-from wellread.ask.write.extracts import MARKED, Extract, Extracts, extract_of, nearest_of
+from wellread.ask.write.extracts import Extract, Extracts, extract_of, nearest_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.reports import Facet, FacetKind

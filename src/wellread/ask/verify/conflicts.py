@@ -58,6 +58,7 @@ _NUMBERED = re.compile(
 _DAY = re.compile(rf"\b\d{{1,2}}\s+(?:{'|'.join(MONTHS)})\b", re.IGNORECASE)
 _OPEN = frozenset(STOP_WORDS) | PREPOSITIONS | BE | AUXILIARIES
 _MONTHS, _WEEKDAYS = frozenset(MONTHS), frozenset(WEEKDAYS)
+_TIMES = _MONTHS | _WEEKDAYS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +92,7 @@ class _Side:
         values: dates, names or amounts of the kind that is asked for.
         numbered: the numbered things and places in an order that it speaks of.
         rest: its numbers that are none of ``values``.
-        names: whether it, or what is above it, has the names of the question.
+        times: the months and weekdays that it names.
     """
 
     statement: Statement
@@ -101,16 +102,12 @@ class _Side:
     values: frozenset[str]
     numbered: frozenset[str]
     rest: frozenset[str]
-    names: bool
     bearer: str
+    times: frozenset[str]
 
     @property
     def document(self) -> str:
         return self.piece.hit.document.id
-
-    @property
-    def words(self) -> frozenset[str]:
-        return frozenset(word.lower() for word in _TOKEN.findall(self.statement.text))
 
 
 def disagreement(
@@ -120,7 +117,7 @@ def disagreement(
 ) -> Disagreement | None:
     """What the evidence disagrees on; None when it speaks with one voice or none can tell."""
     kind = expected_of(analysis.question)
-    sides = [one for one in _sides(analysis, evidence, statements, kind) if one.names]
+    sides = list(_sides(analysis, evidence, statements, kind))
     sides.sort(key=lambda one: (-one.focus, one.statement.evidence, one.statement.span.start))
     for number, first in enumerate(sides):
         views, seen = [[first]], {first.document}
@@ -153,7 +150,11 @@ def _sides(
     for statement in statements:
         piece = evidence[statement.evidence]
         above = f"{piece.hit.document.title}\n{piece.text[:OPENING]}"
-        held = statement.stems | parse(above).stem_set
+        stems = statement.stems
+        held = stems | parse(above).stem_set
+        focus, topic = len(matter & stems) / len(matter), len(asked & held) / len(asked)
+        if not names <= held or (topic < ON_TOPIC and not focus):
+            continue  # nothing that it says could be at odds with another
         values = values_of(kind, statement.text, question)
         said = {value.partition(" ")[0] for value in values} | parse(question).numbers
         for amount in parse(statement.text).quantities:
@@ -162,13 +163,13 @@ def _sides(
         yield _Side(
             statement=statement,
             piece=piece,
-            focus=len(matter & statement.stems) / len(matter),
-            topic=len(asked & held) / len(asked),
+            focus=focus,
+            topic=topic,
             values=values,
             numbered=_numbered(statement.text),
             rest=parse(statement.text).numbers - said - {*_YEAR.findall(statement.text)},
-            names=names <= held,
             bearer=_bearer(max(named, key=len, default=""), above),
+            times=frozenset(map(str.lower, _TOKEN.findall(statement.text))) & _TIMES,
         )
 
 
@@ -201,7 +202,7 @@ def _same_thing(one: _Side, other: _Side, kind: Expected, question: str) -> bool
 
 def _at_other(one: _Side, other: _Side, times: frozenset[str]) -> bool:
     """Whether both name some of ``times``, and none in common."""
-    mine, theirs = one.words & times, other.words & times
+    mine, theirs = one.times & times, other.times & times
     return bool(mine and theirs) and not mine & theirs
 
 

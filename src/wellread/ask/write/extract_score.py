@@ -1,7 +1,8 @@
 """How well windows answer a question: one linear score in three steps, and how sure it is.
 
 Free numbers (rank of the passage, matched words by their rarity) choose ``READ`` windows, the
-network reads those, cosines of the embedder order its best ``NEAREST``. The weights, and those of
+network reads those, cosines of the two sentences that it marks order its best ``NEAREST``; without
+it, cosines of the windows and of all their sentences. The weights, and those of
 the logistic regression that says how likely the shown windows hold the answer, were fitted by
 ``benchmarks/train_extracts.py`` leaving whole sets out; they stand in ``extract_weights.json``.
 """
@@ -27,20 +28,22 @@ from wellread.text.parsed import parse
 FILE = "extract_weights.json"
 READ = 8  # windows that the network reads
 NEAREST = 4  # of them, best first, whose vectors are compared
+MARKED = 2  # sentences of a window, best first, that answer
 SENTENCES = 40  # most sentences that are embedded
 MOST_ODDS = 8.0
 FREE = ("rank", "log_rank", "cover", "cover_above", "prose")
 NETWORK = ("odds", "peak")
+TOLD = ("told",)
 COSINES = ("cosine", "sentence")
-COLUMNS = (*FREE, *NETWORK, *COSINES)
+COLUMNS = (*FREE, *NETWORK, *TOLD, *COSINES)
 MODES = {
     "free": FREE,
     "network": FREE + NETWORK,
     "cosines": FREE + COSINES,
-    "full": COLUMNS,
+    "full": FREE + NETWORK + TOLD,
 }
-SURE = ("most_odds", "odds", "most_cosine", "most_sentence", "sentence", "most_cover", "cover",
-        "lead", "rank")  # fmt: skip
+SURE = ("most_odds", "odds", "most_told", "told", "most_cosine", "most_sentence", "sentence",
+        "most_cover", "cover", "lead", "rank")  # fmt: skip
 Matrix = NDArray[np.float64]
 
 
@@ -104,9 +107,11 @@ def judged(
         order = _sorted(order, table @ weights.score["network"])
     if readers.embedder is not None:
         near = order[: most[1]]
-        cosines = compare(question, windows, near, table, readers.embedder)
         if readers.network is None:
-            chosen |= cosines
+            chosen |= compare(question, windows, near, table, readers.embedder)
+        else:
+            marked = {at: chosen[at][:MARKED] for at in near}
+            compare_marked(question, windows, marked, table, readers.embedder)
         order = _sorted(near, table @ weights.score[readers.mode])
     scores = table @ weights.score[readers.mode]
     shares = np.exp(scores[order] - scores[order].max()) if order else np.zeros(0)
@@ -195,6 +200,21 @@ def compare(
     return best
 
 
+def compare_marked(
+    question: str, windows: Sequence[Window], marked: Mapping[int, Sequence[int]], table: Matrix,
+    embedder: Embedder,
+) -> None:  # fmt: skip
+    """Fill in the best cosine of the ``marked`` sentences of some windows."""
+    texts = [windows[at].texts[one] for at, places in marked.items() for one in places]
+    if not texts:
+        return
+    asked = embedder.embed([question], "query")[0]
+    cosines = iter((embedder.embed(texts, "passage") @ asked).tolist())
+    column = COLUMNS.index("told")
+    for at, places in marked.items():
+        table[at, column] = 10 * max(next(cosines) for _ in places)
+
+
 def sure_readings(table: Matrix, scores: Matrix, pieces: Sequence[int]) -> dict[str, float]:
     """What confidence is worked out from, for windows that are given best first."""
     if not len(table):
@@ -204,6 +224,8 @@ def sure_readings(table: Matrix, scores: Matrix, pieces: Sequence[int]) -> dict[
     return {
         "most_odds": float(column["odds"].max()),
         "odds": float(column["odds"][0]),
+        "most_told": float(column["told"].max()),
+        "told": float(column["told"][0]),
         "most_cosine": float(column["cosine"].max()),
         "most_sentence": float(column["sentence"].max()),
         "sentence": float(column["sentence"][0]),

@@ -15,7 +15,15 @@ from typing import TypeVar
 
 from wellread.answers import Evidence, Verdict, VerdictName
 from wellread.ask.understand.planted_orders import planted_in
-from wellread.ask.write.extract_score import NEAREST, READ, Judged, Readers, comparable, judged
+from wellread.ask.write.extract_score import (
+    MARKED,
+    NEAREST,
+    READ,
+    Judged,
+    Readers,
+    comparable,
+    judged,
+)
 from wellread.ask.write.extract_windows import (
     AROUND,
     Window,
@@ -34,7 +42,6 @@ logger = logging.getLogger(__name__)
 
 SHOWN = 3  # extracts of an answer
 ENOUGH = 0.9  # of the score's shares, from which further extracts are not shown
-MARKED = 2  # sentences of an extract
 NEAR = (12, 6)  # windows that are read and compared where several places are wanted
 # Less sure than this, one in 250 questions finds its answer here; it is so of 44 of 100 questions
 # that were asked of other material (benchmarks/train_extracts.py).
