@@ -19,6 +19,7 @@ from wellread.types import Span
 
 WINDOW = 120  # words; 80 lose .08 of the questions (measured on seven sets)
 AROUND = 3_000  # characters on each side of a stretch in which its list or table is looked for
+FOLLOWING = 50  # words at least that are shown behind the last sentence that answers
 LONGEST_LIST = 260  # words of a list or a table that is shown whole
 LONGEST_LEAD = 60  # words of a line before a list that is shown with it
 LONGEST_HEADING = 12  # words of a line without a stop that is no sentence
@@ -40,6 +41,7 @@ class Window:
         above: the title and the headings over the piece, and who speaks.
         telling: which of them are sentences, items or rows, and no bare lines as headings are.
         speakers: who says them; empty where nobody speaks.
+        apart: whether what others say between and behind them is left out.
     """
 
     piece: int
@@ -48,6 +50,7 @@ class Window:
     telling: tuple[bool, ...]
     above: str = ""
     speakers: tuple[str, ...] = ()
+    apart: bool = False
 
     @property
     def text(self) -> str:
@@ -84,6 +87,7 @@ def windows_of(number: int, piece: Evidence, voices: Sequence[str]) -> list[Wind
                 telling=tuple(tells(piece.text, span, text) for _, span, text in run),
                 above=f"{above}: {', '.join(speakers)}" if speakers else above,
                 speakers=speakers,
+                apart=bool(voices),
             )
         )
         if end == len(told):
@@ -178,6 +182,20 @@ def completed(text: str, stretch: Span, marked: Sequence[Span]) -> list[Span]:
             elif lines[lead].span.end <= start:
                 before.insert(0, lines[lead].span)
     return [*before, Span(start=start, end=end)]
+
+
+def carried_on(text: str, stretch: Span, marked: Sequence[Span]) -> Span:
+    """``stretch`` with the sentences behind it, until enough follows the last of ``marked``.
+
+    A window ends where its room does; what a sentence announces ("There are three ways.") follows.
+    """
+    last = max((span.end for span in marked), default=stretch.end)
+    end = stretch.end
+    for sentence in sentence_spans(text[end:]):
+        if len(text[last:end].split()) >= FOLLOWING:
+            break
+        end = stretch.end + sentence.end
+    return Span(start=stretch.start, end=end)
 
 
 def _lines(text: str) -> Iterator[_Line]:

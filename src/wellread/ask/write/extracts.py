@@ -27,6 +27,7 @@ from wellread.ask.write.extract_score import (
 from wellread.ask.write.extract_windows import (
     AROUND,
     Window,
+    carried_on,
     completed,
     sentences_in,
     windows_of,
@@ -317,12 +318,15 @@ def extract_of(kb: KnowledgeBase, piece: Evidence, window: Window, marks: Sequen
     marked = tuple(sentences[at] for at in marks)
     runs = _runs(piece, sentences)
     planted: list[Span] = []
-    if len(runs) == 1 and not piece.turns:
+    if len(runs) == 1 and not window.apart:
         begin = max(0, runs[0].start - AROUND)
         around = Span(start=begin, end=min(piece.hit.document.characters, runs[0].end + AROUND))
         (text,) = kb.catalogue.texts([(piece.hit.document.id, around)])
-        local = [Span(start=one.start - begin, end=one.end - begin) for one in (*runs, *marked)]
-        parts = completed(text, local[0], local[1:])
+        stretch, *local = [
+            Span(start=one.start - begin, end=one.end - begin) for one in (*runs, *marked)
+        ]
+        parts = [stretch] if piece.turns else completed(text, stretch, local)
+        parts[-1] = carried_on(text, parts[-1], local)
         sentences = [one.moved(begin) for one in sentences_in(text, parts)]
         planted = [one.moved(begin) for one in planted_in(text)]
         texts = [part.of(text) for part in parts]
