@@ -250,12 +250,17 @@ def costs(
     with open_kb(home, embedder=ReadableEmbedder(), overrides=words, model=model) as kb:
         first = asked(kb, QUESTIONS[0][1])
         for kind, text in questions:
-            calls = len(model.prompts) if model else 0
+            calls = called(model)
             asked(kb, text, first if kind == "follow-up" else "")
-            more = len(model.prompts) - calls if model else 0
+            more = called(model) - calls
             scans = tuple(scanned(home, Spent.statements))
             found[text] = Cost(Spent.rows, Spent.queries, more, scans)
     return found
+
+
+def called(model: ScriptedModel | None) -> int:
+    """How often the model was asked to read a question or to write."""
+    return len(model.prompts) + len(model.planned) if model else 0
 
 
 def scanned(home: Path, statements: Mapping[str, Any]) -> Iterator[str]:

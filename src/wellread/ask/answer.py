@@ -48,7 +48,8 @@ from wellread.ask.deliver.reply import (
     unflagged_extracts,
 )
 from wellread.ask.deliver.tell import tell
-from wellread.ask.plan import find, read_as
+from wellread.ask.plan import Planned, find, read_as
+from wellread.ask.planning import PlannedQuestion, Reading, planned, read_so
 from wellread.ask.retrieve.past_questions import corrections, verified_similar
 from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.retrieval import Found
@@ -112,7 +113,10 @@ async def _answered(
     await in_thread(check_index, kb)
     clock = Clock()
     turn, known = await in_conversation(kb, question)
-    place = await in_thread(partial(answer_reuse.look, kb, turn, again=explain is None))
+    reading = Reading(turn=turn)
+    if turn.earlier:  # what a follow-up asks decides which answer is the same
+        reading = await planned(kb, turn, known)
+    place = await in_thread(partial(answer_reuse.look, kb, reading.turn, again=explain is None))
     if place.answer is not None:
         yield clock.lap("cache", 1)
         again = replace(place.answer, steps=tuple(clock.steps))
@@ -121,10 +125,14 @@ async def _answered(
         await in_thread(_record, kb, place, again, question)
         yield FinalEvent(answer=again)
         return
+    if not turn.earlier:
+        reading = await planned(kb, turn, known)
+    turn = reading.turn
     parts: list[Part] = []
-    for text in await in_thread(_asked, kb, turn):
-        part = _part_of(turn, text, parts, known)
-        async for event in _reply_to(kb, part, known, parts, clock, explain):
+    for text, read in await in_thread(_asked, kb, reading):
+        part = _part_of(turn, text, () if read else parts, known)
+        own = Reading(turn=part, questions=(read,) if read else ())
+        async for event in _reply_to(kb, own, known, parts, clock, explain):
             yield event
     whole = await in_thread(as_one, kb, parts)
     for sentence in whole.reply.sentences:
@@ -141,20 +149,21 @@ async def _answered(
 
 async def _reply_to(
     kb: KnowledgeBase,
-    turn: Opened,
+    reading: Reading,
     known: Vocabulary,
     parts: list[Part],
     clock: Clock,
     explain: Explain | None,
 ) -> AsyncIterator[Event]:
     """The steps to the reply to one question, which is added to ``parts``."""
-    analysis = await in_thread(_understand, kb, turn, known)
+    turn = reading.turn
+    analysis, by_model = await in_thread(_understand, kb, reading, known)
     yield clock.lap("analysis", len(analysis.terms))
     unsearched = await in_thread(not_searched, kb, turn, analysis)
     before = None if unsearched else await in_thread(corrected, kb, analysis, turn.question.text)
     known_already = Found(strategy=CORRECTION) if before else Found()
     searched = unsearched is None and before is None
-    found = await in_thread(find, kb, analysis) if searched else known_already
+    found = await in_thread(find, kb, analysis, by_model) if searched else known_already
     analysis = replace(analysis, relaxed=found.relaxed)
     yield clock.lap("retrieval", len(found.hits))
     if explain is not None:
@@ -198,12 +207,18 @@ async def final(events: AsyncIterator[Event]) -> Answer:
 # --- the stages ------------------------------------------------------------------------------
 
 
-def _asked(kb: KnowledgeBase, turn: Opened) -> Sequence[str]:
-    """The questions in the question; one, where an expert put the answer to all of it right."""
-    text = turn.question.text
-    parts = questions_in(text)
+def _asked(kb: KnowledgeBase, reading: Reading) -> Sequence[tuple[str, PlannedQuestion | None]]:
+    """The questions in the question as they are searched, with what a model read of each.
+
+    One, where an expert put the answer to all of it right.
+    """
+    question = reading.turn.question
+    parts: list[tuple[str, PlannedQuestion | None]]
+    parts = [(one.search or one.question, one) for one in reading.questions]
+    parts = parts or [(part, None) for part in questions_in(question.text)]
     several = len(parts) > 1 and kb.settings.features.corrections
-    return [text] if several and corrections(kb, text, turn.question.filters.collections) else parts
+    whole = several and corrections(kb, question.text, question.filters.collections)
+    return [(question.text, None)] if whole else parts
 
 
 def _part_of(turn: Opened, text: str, before: Sequence[Part], known: Vocabulary) -> Opened:
@@ -223,9 +238,13 @@ def _part_of(turn: Opened, text: str, before: Sequence[Part], known: Vocabulary)
     return replace(turn, question=asked_so, context=context, told=tuple(chain(*said)))
 
 
-def _understand(kb: KnowledgeBase, turn: Opened, known: Vocabulary) -> Analysis:
-    analysis = read_as(kb, turn.question, known)
-    return turn.read_as(analysis, analysis.respelt)
+def _understand(
+    kb: KnowledgeBase, reading: Reading, known: Vocabulary
+) -> tuple[Analysis, Planned | None]:
+    analysis = read_as(kb, reading.turn.question, known)
+    analysis = reading.turn.read_as(analysis, analysis.respelt)
+    by_model = next(iter(reading.questions), None)
+    return read_so(kb, analysis, by_model, known) if by_model else (analysis, None)
 
 
 def _writers(kb: KnowledgeBase, asked: Question, analysis: Analysis) -> Writers:

@@ -117,6 +117,18 @@ class BudgetLedger:
             level = "low"
         return Standing(budgets=budgets, level=level)
 
+    def short_of_money(self) -> str:
+        """Why the money is for writing alone; empty while there is enough, or no budget.
+
+        Raises:
+            StoreError: the catalogue cannot be read.
+        """
+        standing = self.standing() if self.limited else Standing()
+        tightest = standing.tightest
+        if standing.level == "normal" or tightest is None:
+            return ""
+        return f"{dollars(tightest.left)} is left of {tightest}"
+
     def begin(self, expected: Callable[[], Call]) -> int | None:
         """Set aside what a call may cost; a number for ``end`` where there is a budget.
 

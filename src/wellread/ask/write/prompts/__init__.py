@@ -65,7 +65,7 @@ def build_prompt(
         raise ValueError("a prompt without evidence would be answered from general knowledge")
     fence = _fence(analysis, evidence)
     block = _block(analysis, evidence, fence, about)
-    asked = _template("user.md").render(fence=fence, question=_line(analysis.question, fence))
+    asked = _template("user.md").render(fence=fence, question=_line(analysis.asked, fence))
     rules = _rules(analysis, fence, similar_questions)
     return Prompt(system=_system(fence), user=block + rules + asked, shared=len(block))
 
@@ -95,7 +95,7 @@ def judge_prompt(
         }
         for number, claim in enumerate(claims, 1)
     ]
-    question = _line(analysis.question, fence)
+    question = _line(analysis.asked, fence)
     task = _template("judge.md").render(fence=fence, question=question, sentences=sentences)
     return Prompt(
         system=_system(fence),
@@ -120,7 +120,7 @@ def guard_of(
     free = ("Q: ", "A: ", "Correction: ")
     asked = [line for line in similar_questions.split("\n") if line.startswith(free)]
     rules = f"{_system(fence)}\n{_rules(analysis, fence, similar_questions)}"
-    return Guard(rules, fence, [analysis.question, *asked, *said])
+    return Guard(rules, fence, [analysis.asked, *asked, *said])
 
 
 def _system(fence: str) -> str:
