@@ -11,10 +11,7 @@ from wellread.ask.write.parse_draft import Draft, VisibleStream, parse_draft
 from wellread.ask.write.tail import Tail, find_tail
 
 KNOWN = {"e1", "e2", "e3", "e4"}
-TAIL = (
-    '\n---\n{"confidence": 0.8, "answered": "partly", "data_gaps": ["costs"],'
-    ' "conflicts": [], "relevance": {"e1": 0.9, "e2": 0.4}}'
-)
+TAIL = '\n---\n{"confidence": 0.8, "answered": "partly", "data_gaps": ["costs"], "conflicts": []}'
 
 
 def cited(reply: str) -> list[tuple[str, tuple[str, ...]]]:
@@ -249,7 +246,6 @@ def test_the_tail_is_read_wherever_it_stands(reply: str) -> None:
         confidence=0.8,
         answered="partly",
         data_gaps=("costs",),
-        relevance={"e1": 0.9, "e2": 0.4},
     )
 
 
@@ -302,29 +298,25 @@ def test_a_tail_that_cannot_be_read_is_broken_and_hidden(end: str) -> None:
     ],
 )
 def test_a_confidence_is_a_share_or_nothing(given: str, meant: float | None) -> None:
-    draft = parse_draft(
-        f'A.\n---\n{{"confidence": {given}, "relevance": {{"e1": {given}}}}}', KNOWN
-    )
+    draft = parse_draft(f'A.\n---\n{{"confidence": {given}}}', KNOWN)
     assert draft.tail is not None
     assert draft.tail.confidence == meant
-    assert draft.tail.relevance == ({} if meant is None else {"e1": meant})
 
 
 def test_a_tail_of_other_types_gives_what_it_can() -> None:
     reply = (
         'A.\n---\n{"data_gaps": "costs", "conflicts": ["X [e1] against Y [e9].", 3, " "],'
-        ' "answered": ["no"], "relevance": {"E1": 1, "[e2]": 0.5, "e9": 1}}'
+        ' "answered": ["no"]}'
     )
     tail = parse_draft(reply, KNOWN).tail
     assert tail is not None
     assert tail.data_gaps == ("costs",)
     assert tail.conflicts == ("X against Y.",)
     assert tail.answered is None
-    assert tail.relevance == {"e1": 1.0, "e2": 0.5}
 
 
 def test_a_deeply_nested_tail_is_only_broken() -> None:
-    draft = parse_draft("A.\n---\n{" + '"relevance":' + "[" * 40_000, KNOWN)
+    draft = parse_draft("A.\n---\n{" + '"data_gaps":' + "[" * 40_000, KNOWN)
     assert draft.broken_tail
     assert draft.text == "A."
 
@@ -353,8 +345,6 @@ def check(draft: Draft) -> None:
         assert found >= 0
         place = found + len(claim.text)
     assert not re.search(r"\[e\d{1,4}\]|\(e\d{1,4}\)|【e\d{1,4}】", draft.text)
-    if draft.tail is not None:
-        assert set(draft.tail.relevance) <= KNOWN
 
 
 @given(REPLIES)

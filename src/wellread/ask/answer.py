@@ -51,7 +51,7 @@ from wellread.ask.deliver.tell import tell
 from wellread.ask.plan import Planned, find, read_as
 from wellread.ask.planning import PlannedQuestion, Reading, planned, read_so
 from wellread.ask.retrieve.past_questions import corrections, verified_similar
-from wellread.ask.retrieve.ranking import pack
+from wellread.ask.retrieve.ranking import pack, with_neighbours
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.retrieve.search import check_index
 from wellread.ask.understand.followups.conversation import Opened
@@ -178,10 +178,10 @@ async def _reply_to(
     else:
         evidence = await in_thread(pack, kb, found.hits, len(analysis.sides) or 1)
         yield clock.lap("evidence", len(evidence))
-        drafting = Drafting()
+        drafting, shown = Drafting(), evidence
         if evidence:
-            how = await in_thread(_writers, kb, turn.question, analysis)
-            async for token in write(kb, analysis, evidence, drafting, how):
+            how, shown = await in_thread(_writers, kb, turn.question, analysis, evidence)
+            async for token in write(kb, analysis, shown, drafting, how):
                 if not _strict(kb, turn.question):  # what may be dropped is not shown before
                     yield token
         if drafting.written is None:
@@ -189,10 +189,10 @@ async def _reply_to(
             yield clock.lap("extracts", len(reply.citations))
         else:
             yield clock.lap("draft", len(drafting.written.claims))
-            verified = await verified_draft(kb, analysis, found, evidence, drafting.written)
+            verified = await verified_draft(kb, analysis, found, shown, drafting.written)
             found = replace(found, failures=(*found.failures, *verified.failures))
             yield clock.lap("verification", len(verified.checked))
-            reply = await in_thread(_deliver, kb, turn.question, analysis, evidence, verified)
+            reply = await in_thread(_deliver, kb, turn.question, analysis, shown, verified)
     parts.append(Part(analysis=analysis, found=found, reply=reply))
 
 
@@ -247,11 +247,14 @@ def _understand(
     return read_so(kb, analysis, by_model, known) if by_model else (analysis, None)
 
 
-def _writers(kb: KnowledgeBase, asked: Question, analysis: Analysis) -> Writers:
-    """Who may write, and what a model is told of past questions like this one."""
-    within = analysis.filters.collections if kb.model and asked.models else None
-    past = "" if within is None else verified_similar(kb, analysis.question, within)
-    return Writers(similar_questions=past, models=asked.models)
+def _writers(
+    kb: KnowledgeBase, asked: Question, analysis: Analysis, evidence: Sequence[Evidence]
+) -> tuple[Writers, Sequence[Evidence]]:
+    """Who may write, with what a model is told of past questions like this one and may read."""
+    if not (kb.model and asked.models):
+        return Writers(models=asked.models), evidence
+    past = verified_similar(kb, analysis.question, analysis.filters.collections)
+    return Writers(similar_questions=past), with_neighbours(kb, evidence)
 
 
 def _told(kb: KnowledgeBase, analysis: Analysis, found: AggregateResult) -> Reply:

@@ -69,7 +69,7 @@ def parse_draft(
     """
     reply = reply.replace("\r\n", "\n")
     place, state = find_tail(reply)
-    tail, broken = read_tail(reply[place:], known_keys) if state == "tail" else (None, False)
+    tail, broken = read_tail(reply[place:]) if state == "tail" else (None, False)
     reader = MarkerReader(known_keys)
     said = reply[:place].strip() or (tail.answer if tail else "")
     body, references = reader.without_references(said)
