@@ -7,9 +7,10 @@ one (``final``).
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
 from itertools import chain
@@ -25,15 +26,14 @@ from wellread.answers import (
     Question,
     SentenceEvent,
     Step,
+    StepEvent,
     Usage,
 )
 from wellread.ask.aggregate.queries.result import AggregateResult
-from wellread.ask.clock import Clock
 from wellread.ask.deliver import answer_reuse
 from wellread.ask.deliver.asked_back import not_searched, to_no_question
 from wellread.ask.deliver.cite import cite, rivals_told
 from wellread.ask.deliver.filing.gap_filing import file_gap
-from wellread.ask.deliver.limits import limits_of
 from wellread.ask.deliver.parts import Part, as_one
 from wellread.ask.deliver.prune_draft import Deliverable, pruned, unflagged
 from wellread.ask.deliver.related import beside
@@ -43,6 +43,7 @@ from wellread.ask.deliver.reply import (
     deliver,
     deliver_extracts,
     flagged_note,
+    limits_of,
     no_data,
     notes_of,
     unflagged_extracts,
@@ -69,6 +70,7 @@ from wellread.ask.verify.corrected import CORRECTION, corrected
 from wellread.ask.verify.verified_draft import Verified, verified_draft
 from wellread.ask.write.drafting import Drafting, Writers, Written, write
 from wellread.ask.write.extracts import extracts_of
+from wellread.calls import Work, ended
 from wellread.errors import RequestError, WellreadError
 from wellread.identity import LOCAL, random_id
 from wellread.kb import KnowledgeBase
@@ -77,6 +79,23 @@ from wellread.questions import Analysis
 
 Explain = Callable[[Analysis, Found], None]
 in_thread = to_thread.run_sync
+
+
+@dataclass(slots=True)
+class Clock:
+    """Times the steps of one answer."""
+
+    steps: list[Step] = field(default_factory=list)
+    _last: float = field(default_factory=time.perf_counter)
+
+    def lap(self, name: str, found: int) -> StepEvent:
+        """End the step ``name`` here."""
+        now = time.perf_counter()
+        step = Step(name=name, seconds=round(now - self._last, 4), found=found)
+        self._last = now
+        self.steps.append(step)
+        ended(Work(name=name, seconds=step.seconds, facts={"found": found}))
+        return StepEvent(step=step)
 
 
 async def answer(
