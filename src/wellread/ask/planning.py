@@ -150,8 +150,8 @@ async def planned(kb: KnowledgeBase, turn: Opened, vocabulary: Vocabulary) -> Re
         except TimeoutError as error:
             raise ModelTimeoutError(f"{name} took longer than {seconds:g} s") from error
         usage = usage_of(spent)
-        questions = read_plan(reply, turn.asked, told)
-        if questions is None:
+        plan = read_plan(reply, turn.asked, told)
+        if plan is None:
             raise ModelError(f"{name} gave what is no reading of the question")
     except (ModelError, SettingsError) as error:
         logger.warning("%s: %s", BY_PATTERNS, error)
@@ -159,7 +159,9 @@ async def planned(kb: KnowledgeBase, turn: Opened, vocabulary: Vocabulary) -> Re
         usage += usage_of(ModelUsage(model=name, cost=cost))
         failures = (*turn.failures, f"{BY_PATTERNS}: {error.args[0]}")
         return Reading(turn=replace(turn, usage=turn.usage + usage, failures=failures))
-    return _read(replace(turn, usage=turn.usage + usage), questions, name)
+    questions, unread = plan
+    turn = replace(turn, usage=turn.usage + usage, failures=(*turn.failures, *unread))
+    return _read(turn, questions, name)
 
 
 def _is_worth_it(kb: KnowledgeBase, turn: Opened, vocabulary: Vocabulary) -> bool:
@@ -288,15 +290,18 @@ def _held(kb: KnowledgeBase, vocabulary: Vocabulary) -> Iterator[tuple[str, str]
 
 def read_plan(
     reply: str, asked: str, earlier: Sequence[Turn]
-) -> tuple[PlannedQuestion, ...] | None:
-    """The questions of a model's reply; None where it is no reading of ``asked``.
+) -> tuple[tuple[PlannedQuestion, ...], tuple[str, ...]] | None:
+    """The questions of a model's reply, and what of them cannot be read, in words.
+
+    None where it is no reading of ``asked``.
 
     It is one when it keeps most of the words that were asked, and the names, the numbers and nearly
     all words that it puts in stand in the earlier questions or are names.
     """
-    found, _ = load_object(reply[reply.find("{") :]) if "{" in reply else (None, True)
+    found, broken = load_object(reply[reply.find("{") :]) if "{" in reply else (None, True)
+    found = _without_nothing(found)
     try:
-        plan = PlanReply.model_validate(_without_nothing(found))
+        plan = PlanReply.model_validate(None if broken else found)
     except ValidationError:
         return None
     questions = plan.questions
@@ -313,14 +318,27 @@ def read_plan(
     numbers = parse(f"{text}\n{searches}").numbers <= parse(said).numbers
     address = _ADDRESS.search(f"{text}\n{searches}") is not None and not _ADDRESS.search(said)
     fits = kept and theirs and numbers and not (invented or address or planted_in(searches))
-    return questions if fits or not questions else None
+    if questions and not fits:
+        return None
+    given = found["questions"] if found and questions else ()
+    unread = [
+        f"the {part} that the model gave of the question cannot be read"
+        for entry, question in zip(given, questions, strict=True)
+        for part in ("limits", "query")
+        if entry.get(part) and getattr(question, part) is None
+    ]
+    return questions, tuple(unread)
 
 
 def _without_nothing(value: Any) -> Any:
-    """``value`` without what models write for nothing: null."""
+    """``value`` without what models write for nothing: null, and what is empty."""
+    nothing: tuple[object, ...] = (None, "", [], {})
     if isinstance(value, dict):
-        return {key: _without_nothing(one) for key, one in value.items() if one is not None}
-    return [_without_nothing(one) for one in value] if isinstance(value, list) else value
+        kept = {key: _without_nothing(part) for key, part in value.items()}
+        return {key: part for key, part in kept.items() if part not in nothing}
+    if isinstance(value, list):
+        return [part for part in map(_without_nothing, value) if part not in nothing]
+    return value
 
 
 def read_so(
