@@ -89,7 +89,7 @@ class PlannedQuestion(Given):
         str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST)
     ]
     search: Annotated[str, StringConstraints(strip_whitespace=True, max_length=LONGEST)] = ""
-    limits: WhereBody | None = None
+    limits: WhereBody | None = WhereBody()
     query: CatalogueRequest | None = None
 
     @field_validator("limits", "query", mode="wrap")
