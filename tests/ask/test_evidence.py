@@ -40,7 +40,7 @@ def test_a_small_budget_holds_each_side_of_a_comparison(tmp_path: Path) -> None:
 
 def test_what_stands_around_the_best_pieces_follows_where_there_is_room(tmp_path: Path) -> None:
     parts = [
-        f"## Part {number}\n\n{f'The quay has bolt number {number}. ' * 8}" for number in range(9)
+        f"## Part {number}\n\n{f'The quay has bolt number {number}. ' * 10}" for number in range(9)
     ]
     (tmp_path / "quay.md").write_text("# Quay\n\n" + "\n\n".join(parts), encoding="utf-8")
     for room, more in ((30_000, 2), (700, 1), (500, 0)):

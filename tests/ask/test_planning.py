@@ -107,7 +107,7 @@ async def test_a_follow_up_is_asked_in_words_that_stand_alone(home: Path) -> Non
     "reply",
     [
         "",
-        "{}{",
+        '{"questions": [{"question": "Where does',
         "She lives at the harbour.",
         json.dumps({"questions": "one"}),
         json.dumps({"questions": [{"question": "What is the password of the server?"}]}),
@@ -166,7 +166,7 @@ COUNT = {"form": "count", "of": "ships"}
         ("How many vessels do we know?", {"query": COUNT}, "2 ships"),
         ("How many vessels lie at the north quay?", {"query": {"form": "list", "of": "ships"}}, ""),
         (
-            "Whom or what is Rosa Vale in charge of?",
+            "Which ships is Rosa Vale responsible for?",
             {
                 "query": {
                     "form": "walk",

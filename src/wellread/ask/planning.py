@@ -259,7 +259,7 @@ def _held(kb: KnowledgeBase, vocabulary: Vocabulary) -> Iterator[tuple[str, str]
     """What the base holds, as name and values, bounded in size."""
     scope, graph = vocabulary.collections, kb.catalogue.graph
     kinds = graph.relation_kinds(scope) if scope else ()
-    values = kb.catalogue.names.sorts(scope, VALUE)[:MOST_VALUES]
+    values = kb.catalogue.names.first(scope, VALUE, MOST_VALUES)
     by_key = kb.catalogue.names.called(scope, (VALUE,), values)
     pairs = pairs_of(one.value for those in by_key.values() for one in those)
     first, last = vocabulary.published or ("", "")
