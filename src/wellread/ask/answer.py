@@ -267,8 +267,8 @@ def _understand(
 
 
 def _writers(
-    kb: KnowledgeBase, asked: Question, analysis: Analysis, evidence: Sequence[Evidence]
-) -> tuple[Writers, Sequence[Evidence]]:
+    kb: KnowledgeBase, asked: Question, analysis: Analysis, evidence: list[Evidence]
+) -> tuple[Writers, list[Evidence]]:
     """Who may write, with what a model is told of past questions like this one and may read."""
     if not (kb.model and asked.models):
         return Writers(models=asked.models), evidence

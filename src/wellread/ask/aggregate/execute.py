@@ -63,6 +63,8 @@ def execute(
         UnknownCollectionError: a limit names a collection that does not exist.
         StoreError, FingerprintError, ModelError: a part of the home cannot be used.
     """
+    if query.order == "newest" and (query.about or query.related):
+        query = replace(query, order="latest")  # of those, and not of all there are
     dated = query.order == "newest"
     where = [replace(one, published_from=None, published_to=None) for one in query.where]
     scope = scope_of(kb, where if dated else query.where)
