@@ -21,7 +21,7 @@ from wellread.text.sentences import sentence_spans
 from wellread.types import Candidate, Hit, ListRank, Span
 
 NEAR_DUPLICATE = 0.85  # share of words in common from which a passage adds nothing
-FLOOR = 0.2  # of the best score, below which a passage is not shown to a model
+FLOOR = 0.3  # of the best score, below which a passage is not shown to a model
 RRF_K = 60  # Cormack, Clarke, Büttcher (SIGIR 2009), "Reciprocal Rank Fusion"
 
 
