@@ -11,9 +11,9 @@ import anyio
 import pytest
 
 from wellread.answers import Answer, Question
-from wellread.ask import planning as module
+from wellread.ask import planning_call as module
 from wellread.ask.answer import answer, final
-from wellread.ask.planning import SCHEMA
+from wellread.ask.planning_call import SCHEMA
 from wellread.calls import Call
 from wellread.errors import ModelError
 from wellread.ingest.run import add

@@ -50,7 +50,7 @@ from wellread.ask.deliver.reply import (
 )
 from wellread.ask.deliver.tell import tell
 from wellread.ask.plan import Planned, find, read_as
-from wellread.ask.planning import PlannedQuestion, Reading, planned, read_so
+from wellread.ask.planning_call import PlannedQuestion, Reading, planned, read_so
 from wellread.ask.retrieve.past_questions import corrections, verified_similar
 from wellread.ask.retrieve.ranking import pack, with_neighbours
 from wellread.ask.retrieve.retrieval import Found

@@ -274,7 +274,7 @@ def read_as(kb: KnowledgeBase, question: Question, known: Vocabulary) -> Analysi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
-    """What a model read a question as, in place of the patterns (``planning.py``).
+    """What a model read a question as, in place of the patterns (``planning_call.py``).
 
     Attributes:
         query: of the catalogue; None where the question is about texts.

@@ -10,7 +10,7 @@ from anyio import to_thread
 
 from wellread.answers import Question
 from wellread.ask.plan import read_as
-from wellread.ask.planning import planned
+from wellread.ask.planning_call import planned
 from wellread.ask.retrieve.relax import both
 from wellread.ask.understand.followups.conversation import Opened, opened
 from wellread.ask.understand.reader_wishes import preferences_for
