@@ -63,8 +63,8 @@ def test_what_stands_around_the_best_pieces_follows_where_there_is_room(tmp_path
 
 
 def test_what_was_found_far_below_the_best_is_not_shown_to_a_model(tmp_path: Path) -> None:
-    pieces = evidence_of("The pump runs.", "The boiler burns.")
-    weak = replace(pieces[1], hit=replace(pieces[1].hit, score=0.01))
+    *pieces, last = evidence_of("The pump runs.", "It is old.", "It hums.", "The boiler burns.")
+    weak = replace(last, hit=replace(last.hit, score=0.01))
     with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
-        assert with_neighbours(kb, [pieces[0], weak]) == [pieces[0]]
-        assert with_neighbours(kb, pieces) == pieces
+        assert with_neighbours(kb, [*pieces, weak]) == pieces
+        assert with_neighbours(kb, [*pieces, last]) == [*pieces, last]

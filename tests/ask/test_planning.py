@@ -176,7 +176,7 @@ COUNT = {"form": "count", "of": "ships"}
             "Ferry Osprey",
         ),
         (
-            "Which entry about barges is the freshest?",
+            "Which ships pull barges, the newest first?",
             {
                 "query": {
                     "form": "list",

@@ -377,11 +377,10 @@ def _query(
     limits, unknown = limits_in(request.where, vocabulary)
     if unknown:
         raise RequestError(f"nothing is called {', '.join(f'“{one}”' for one in unknown)}")
-    fields = request.query()
-    most = fields.limit if "limit" in request.model_fields_set else None
-    query = query_of(kb, replace(fields, limit=most, where=Filters()))
+    query = query_of(kb, request, Filters())
+    most = request.limit if "limit" in request.model_fields_set else None
     within = (analysis.filters, *(one.filters for one in (*analysis.constraints, *limits)))
-    return replace(query, where=tuple(dict.fromkeys(within)))
+    return replace(query, where=tuple(dict.fromkeys(within)), limit=most)
 
 
 def _within(analysis: Analysis, limits: Sequence[Constraint]) -> Analysis:

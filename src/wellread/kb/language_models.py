@@ -75,6 +75,14 @@ class Standing:
         """The one of which the least is left."""
         return min(self.budgets, key=lambda one: one.share, default=None)
 
+    @property
+    def told(self) -> str:
+        """How it stands with that one, in words."""
+        one = self.tightest
+        if one is None:
+            return ""
+        return f"{dollars(one.left)} is left of {one}" if one.left > 0 else f"{one} is spent"
+
 
 class BudgetLedger:
     """Writes calls down and keeps the budget. Safe to call from several threads.
@@ -124,10 +132,7 @@ class BudgetLedger:
             StoreError: the catalogue cannot be read.
         """
         standing = self.standing() if self.limited else Standing()
-        tightest = standing.tightest
-        if standing.level == "normal" or tightest is None:
-            return ""
-        return f"{dollars(tightest.left)} is left of {tightest}"
+        return standing.told if standing.level != "normal" else ""
 
     def begin(self, expected: Callable[[], Call]) -> int | None:
         """Set aside what a call may cost; a number for ``end`` where there is a budget.

@@ -64,7 +64,7 @@ def agreeing(prompt: Prompt) -> str:
 
 
 def planning(*questions: Mapping[str, object]) -> Planner:
-    """A planner that reads every question as those: objects as ``planning_call.PlannedQuestion``."""
+    """A planner that reads every question so: objects as ``planning_call.PlannedQuestion``."""
     reply = json.dumps({"questions": questions})
     return lambda _: reply
 

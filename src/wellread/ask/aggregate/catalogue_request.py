@@ -7,7 +7,6 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 
-from wellread.ask.aggregate.execute import QueryFields
 from wellread.ask.aggregate.queries.query import Form, Hop, Order, Sense
 from wellread.store.catalogue.graph.relation_network import Direction
 from wellread.text.timecodes import window_of
@@ -44,6 +43,14 @@ class HopBody(Given):
     side: Direction = Field(default="out", description="from the entity, to it, or both")
     field: str = Field(default="", description="a field: to all that share a value of it")
     types: Names = Field(default=(), description="of what stands at its end")
+
+    def hop(self) -> Hop:
+        """The same for the catalogue."""
+        return Hop(
+            senses=tuple(Sense(type=name, side=self.side) for name in self.relations),
+            attribute=self.field,
+            types=frozenset(self.types),
+        )
 
 
 class RelatedBody(Given):
@@ -103,29 +110,3 @@ class CatalogueRequest(Given):
     by: Annotated[tuple[Named, ...], Field(max_length=2)] = ()
     order: Order = ""
     limit: int = Field(default=100, ge=1, le=MOST_ROWS, description="most rows")
-
-    def query(self) -> QueryFields:
-        """The fields as the catalogue reads them."""
-        about, related = self.about, self.related
-        return QueryFields(
-            form=self.form,
-            of=self.of,
-            about=about.names if about else (),
-            naming=about is not None and about.naming,
-            either=about is not None and about.either,
-            starts=related.names if related else (),
-            hops=tuple(map(_hop, related.hops)) if related else (),
-            all_of=related is not None and related.every,
-            where=self.where.filters(),
-            by=self.by,
-            order=self.order,
-            limit=self.limit,
-        )
-
-
-def _hop(body: HopBody) -> Hop:
-    return Hop(
-        senses=tuple(Sense(type=name, side=body.side) for name in body.relations),
-        attribute=body.field,
-        types=frozenset(body.types),
-    )

@@ -22,6 +22,7 @@ from wellread.types import Candidate, Hit, ListRank, Span
 
 NEAR_DUPLICATE = 0.85  # share of words in common from which a passage adds nothing
 FLOOR = 0.3  # of the best score, below which a passage is not shown to a model
+SURE = 3  # best passages that are shown in any case: of few, one has the least score there is
 RRF_K = 60  # Cormack, Clarke, Büttcher (SIGIR 2009), "Reciprocal Rank Fusion"
 
 
@@ -233,7 +234,11 @@ def with_neighbours(kb: KnowledgeBase, evidence: Sequence[Evidence]) -> list[Evi
         StoreError: the catalogue cannot be read.
     """
     best = max((piece.hit.score for piece in evidence), default=0.0)
-    kept = [piece for piece in evidence if piece.hit.score >= FLOOR * best]
+    kept = [
+        piece
+        for place, piece in enumerate(evidence)
+        if place < SURE or piece.hit.score >= FLOOR * best
+    ]
     settings = kb.settings.context
     tokens = settings.max_tokens - sum(count_tokens(piece.text) for piece in kept)
     characters = settings.max_characters - sum(len(piece.text) for piece in kept)

@@ -43,7 +43,7 @@ def catalogue_body(kb: KnowledgeBase, asked: CatalogueRequest) -> CatalogueRespo
         RequestError: a field cannot be as it is given; the message begins with its name.
         UnknownCollectionError: a collection that does not exist.
     """
-    return worked_out_body(worked_out(kb, asked.query()))
+    return worked_out_body(worked_out(kb, asked))
 
 
 def worked_out_body(result: AggregateResult) -> CatalogueResponse:
