@@ -241,7 +241,6 @@ OBJECT = TAIL.removeprefix("\n---\n")
 def test_the_tail_is_read_wherever_it_stands(reply: str) -> None:
     draft = parse_draft(reply, KNOWN)
     assert draft.text == "Solar grew."
-    assert not draft.broken_tail
     assert draft.tail == Tail(
         confidence=0.8,
         answered="partly",
@@ -252,7 +251,6 @@ def test_the_tail_is_read_wherever_it_stands(reply: str) -> None:
 def test_a_missing_tail_is_not_an_error() -> None:
     draft = parse_draft("Solar grew [e1].", KNOWN)
     assert draft.tail is None
-    assert not draft.broken_tail
 
 
 def test_a_rule_between_paragraphs_is_not_a_tail() -> None:
@@ -266,7 +264,6 @@ def test_a_rule_between_paragraphs_is_not_a_tail() -> None:
 def test_of_a_tail_that_was_cut_off_the_rest_is_kept() -> None:
     draft = parse_draft("Solar grew [e1]." + TAIL[: TAIL.index("costs") + 2], KNOWN)
     assert draft.text == "Solar grew."
-    assert draft.broken_tail
     assert draft.tail is not None
     assert draft.tail.confidence == 0.8
     assert draft.tail.answered == "partly"
@@ -276,7 +273,6 @@ def test_of_a_tail_that_was_cut_off_the_rest_is_kept() -> None:
 def test_a_tail_that_cannot_be_read_is_broken_and_hidden(end: str) -> None:
     draft = parse_draft(f"Solar grew [e1].\n---\n{end}", KNOWN)
     assert draft.text == "Solar grew."
-    assert draft.broken_tail
     assert draft.tail in (None, Tail())
 
 
@@ -317,7 +313,6 @@ def test_a_tail_of_other_types_gives_what_it_can() -> None:
 
 def test_a_deeply_nested_tail_is_only_broken() -> None:
     draft = parse_draft("A.\n---\n{" + '"data_gaps":' + "[" * 40_000, KNOWN)
-    assert draft.broken_tail
     assert draft.text == "A."
 
 

@@ -232,7 +232,6 @@ def test_the_example_of_a_tail_is_one() -> None:
     example = next(line for line in user.split("\n") if line.startswith("{"))
     draft = parse_draft(f"Solar grew [e1].\n---\n{example}", {"e1"})
     assert draft.tail is not None
-    assert not draft.broken_tail
     assert draft.tail.confidence == 0.0
 
 

@@ -72,30 +72,22 @@ def find_tail(
     return len(text), "none"
 
 
-def read_tail(section: str) -> tuple[Tail | None, bool]:
-    """The tail in ``section``, and whether it is broken.
-
-    Of a broken object, the fields that can be read are kept.
-    """
+def read_tail(section: str) -> Tail | None:
+    """The tail in ``section``; of a broken object the fields that can be read."""
     start = section.find("{")
-    if start < 0:
-        return None, bool(section.strip(" \t\r\n-`"))
-    values, broken = load_object(section[start : start + LONGEST_TAIL])
+    values, _ = load_object(section[start : start + LONGEST_TAIL]) if start >= 0 else (None, True)
     if values is None:
-        return None, True
+        return None
     answer = values.get("answer")
     said = str(values.get("answered", "")).strip().casefold()
     answered = next((one for one in get_args(Answered) if one == said), None)
-    return (
-        Tail(
-            answered=answered,
-            confidence=_share(values.get("confidence")),
-            answer=answer.strip() if isinstance(answer, str) else "",
-            citations=_strings(values.get("citations")),
-            data_gaps=_strings(values.get("data_gaps")),
-            conflicts=_strings(values.get("conflicts")),
-        ),
-        broken,
+    return Tail(
+        answered=answered,
+        confidence=_share(values.get("confidence")),
+        answer=answer.strip() if isinstance(answer, str) else "",
+        citations=_strings(values.get("citations")),
+        data_gaps=_strings(values.get("data_gaps")),
+        conflicts=_strings(values.get("conflicts")),
     )
 
 
