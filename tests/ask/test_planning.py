@@ -97,6 +97,7 @@ async def test_a_follow_up_is_asked_in_words_that_stand_alone(home: Path) -> Non
     model = writer(planning({"question": WHO}))
     given = await asked(home, SHE, model, ROSA)
     assert (given.standalone, given.rewritten) == (WHO, True)
+    assert given.steps[0].name == "planning"
     assert "follow-up: read by scripted:model" in given.notes
     assert WHO in model.prompts[0].user
     (prompt,) = model.planned

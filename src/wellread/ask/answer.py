@@ -146,6 +146,8 @@ async def _answered(
         return
     if not turn.earlier:
         reading = await planned(kb, turn, known)
+    if reading.asked:
+        yield clock.lap("planning", len(reading.questions))
     turn = reading.turn
     parts: list[Part] = []
     for text, read in await in_thread(_asked, kb, reading):

@@ -117,10 +117,12 @@ class Reading:
 
     Attributes:
         questions: what is asked, one by one; none where no model was asked, or it said nothing.
+        asked: whether a model was.
     """
 
     turn: Opened
     questions: tuple[PlannedQuestion, ...] = ()
+    asked: bool = False
 
 
 async def planned(kb: KnowledgeBase, turn: Opened, vocabulary: Vocabulary) -> Reading:
@@ -158,7 +160,8 @@ async def planned(kb: KnowledgeBase, turn: Opened, vocabulary: Vocabulary) -> Re
         cost = error.cost if isinstance(error, ModelError) else 0.0
         usage += usage_of(ModelUsage(model=name, cost=cost))
         failures = (*turn.failures, f"{BY_PATTERNS}: {error.args[0]}")
-        return Reading(turn=replace(turn, usage=turn.usage + usage, failures=failures))
+        turn = replace(turn, usage=turn.usage + usage, failures=failures)
+        return Reading(turn=turn, asked=bool(name))
     questions, unread = plan
     turn = replace(turn, usage=turn.usage + usage, failures=(*turn.failures, *unread))
     return _read(turn, questions, name)
@@ -192,11 +195,11 @@ def foreign(text: str, vocabulary: Vocabulary) -> bool:
 def _read(turn: Opened, questions: tuple[PlannedQuestion, ...], name: str) -> Reading:
     """A follow-up in the words that the model found; a question that comes first in its own."""
     if not questions:
-        return Reading(turn=turn)
+        return Reading(turn=turn, asked=True)
     if not turn.earlier:
         first, *others = questions
         whole = first if others else first.model_copy(update={"question": turn.question.text})
-        return Reading(turn=turn, questions=(whole, *others))
+        return Reading(turn=turn, questions=(whole, *others), asked=True)
     text = " ".join(question.question for question in questions)
     same = text == " ".join(turn.asked.split())
     turn = replace(
@@ -206,7 +209,7 @@ def _read(turn: Opened, questions: tuple[PlannedQuestion, ...], name: str) -> Re
         context="",
         told=() if same else sentences_of(turn.earlier[-1].answer),
     )
-    return Reading(turn=turn, questions=questions)
+    return Reading(turn=turn, questions=questions, asked=True)
 
 
 # --- what the model is asked -----------------------------------------------------------------
