@@ -46,11 +46,11 @@ WORDS = "harbour lamp bolt ridge cedar flour canal brass anchor velvet maple qua
 CEILINGS = {
     "factual": (720, 15, 2),
     "fact": (820, 14, 1),
-    "comparative": (900, 15, 1),
+    "comparative": (900, 15, 2),
     "gap": (430, 6, 1),
     "counting": (1_450, 1, 1),
     "listing": (1_450, 2, 1),
-    "meta": (400, 6, 1),
+    "meta": (400, 6, 2),
     "trend": (2_300, 1, 1),
     "relational": (280, 4, 1),
     "exploratory": (380, 8, 1),

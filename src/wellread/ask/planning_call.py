@@ -1,10 +1,11 @@
 """One call of a model that reads a question before anything is searched, where patterns may err.
 
-It is asked of a follow-up, of several questions in one, of what looks like a question to the
-catalogue, and of a question in another language than the material. The model says what is asked,
-each question in words that stand alone, within which limits and, where it is one to the catalogue,
-by which fields. What it says replaces what the patterns read; every name in it is looked up in the
-base, and what is not there is left out, visibly. A call that fails leaves the patterns' reading.
+It is asked of a follow-up, of several questions in one, of a question that may be one to the
+catalogue or names what that knows, and of one in another language than the material. The model says
+what is asked, each question in words that stand alone, within which limits and, where it is one to
+the catalogue, by which fields. What it says replaces what the patterns read; every name in it is
+looked up in the base, and what is not there is left out, visibly. A call that fails leaves the
+patterns' reading.
 
 The model sees no text of a source, only names that the base holds, and may bring none into a
 question: the words of a question are those of the conversation (decision 076).
@@ -38,8 +39,10 @@ from wellread.ask.aggregate.queries.query import CatalogueQuery, Form, nouns
 from wellread.ask.plan import Planned, read_as, read_query
 from wellread.ask.understand.followups.conversation import Opened, sentences_of
 from wellread.ask.understand.followups.rewrite import LONGEST, Turn, known_in
+from wellread.ask.understand.mentions import people_in
 from wellread.ask.understand.planted_orders import planted_in
 from wellread.ask.understand.question_parts import MOST_QUESTIONS, questions_in, without
+from wellread.ask.understand.question_type import of_base
 from wellread.ask.understand.vocabulary import ByKey, Vocabulary, pairs_of
 from wellread.ask.write.drafting import usage_of
 from wellread.ask.write.tail import load_object
@@ -73,7 +76,7 @@ TYPES: Mapping[Form, QuestionType] = {
     "walk": "relational",
     "path": "relational",
 }
-ENGLISH = 0.25  # share of function words from which a question is taken for English
+ENGLISH = 0.2  # share of function words from which a question is taken for English
 KEPT = 0.5  # least share of the words that were asked that the questions of a plan have
 OWN = 0.8  # least share of the words put in that earlier questions or names have
 MOST_ANSWER, MOST_LISTED = 500, 12  # characters of an answer that are looked at; items shown
@@ -168,7 +171,7 @@ async def planned(kb: KnowledgeBase, turn: Opened, vocabulary: Vocabulary) -> Re
 
 
 def _is_worth_it(kb: KnowledgeBase, turn: Opened, vocabulary: Vocabulary) -> bool:
-    """Whether a model is to read it: everything but a first, plain question about passages."""
+    """Whether a model is to read it: everything but a first, plain question about texts."""
     text = turn.question.text
     if not turn.question.models or "model" not in kb.models.names() or len(text) > LONGEST:
         return False
@@ -179,17 +182,20 @@ def _is_worth_it(kb: KnowledgeBase, turn: Opened, vocabulary: Vocabulary) -> boo
         or foreign(text, vocabulary)
     ):
         return True
+    # What names nothing that the catalogue knows is about texts.
     analysis = read_as(kb, turn.question, vocabulary)
-    return analysis.type in CATALOGUE or read_query(kb, analysis) is not None
+    named = analysis.constraints or analysis.entities or people_in(text, vocabulary)
+    about_base = analysis.type in CATALOGUE or of_base(text, vocabulary)
+    return bool(named) or about_base or read_query(kb, analysis) is not None
 
 
 def foreign(text: str, vocabulary: Vocabulary) -> bool:
     """Whether ``text`` is in another language than the material, by its share of function words."""
-    words = [token.plain for token in parse(text).tokens]
+    words = [token.plain for token in parse(text).tokens if token.plain.isalpha()]
     share = sum(word in STOP_WORDS for word in words) / (len(words) or 1)
     asks = text.rstrip().endswith("?") or not text.isascii()
     english = not vocabulary.languages or any(one.startswith("en") for one in vocabulary.languages)
-    return english == (share <= ENGLISH) and asks
+    return english == (share < ENGLISH) and asks
 
 
 def _read(turn: Opened, questions: tuple[PlannedQuestion, ...], name: str) -> Reading:
