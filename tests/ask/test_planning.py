@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from tests.ask.test_prompts import recorded
 
 from wellread.answers import Answer, Question
 from wellread.ask import planning_call as module
 from wellread.ask.answer import answer, final
-from wellread.ask.planning_call import SCHEMA
+from wellread.ask.planning_call import SCHEMA, plan_prompt
+from wellread.ask.understand.followups.rewrite import Turn
+from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.calls import Call
 from wellread.errors import ModelError
 from wellread.ingest.run import add
@@ -92,6 +97,14 @@ async def test_a_first_plain_question_is_not_read_by_a_model(home: Path, text: s
     model = writer()
     assert (await asked(home, text, model)).answered_by == "scripted:model"
     assert not model.planned
+
+
+def test_the_prompt_reads_as_recorded(home: Path) -> None:
+    with open_kb(home, embedder=ReadableEmbedder()) as kb:
+        turn = Turn(question=ROSA.question, names=("Rosa Vale",), items=("Ferry Osprey",))
+        prompt = plan_prompt(kb, SHE, [turn], vocabulary_of(kb))
+    dated = replace(prompt, user=prompt.user.replace(date.today().isoformat(), "TODAY"))
+    recorded("prompt-plan", dated)
 
 
 async def test_a_follow_up_is_asked_in_words_that_stand_alone(home: Path) -> None:

@@ -277,7 +277,7 @@ def _held(kb: KnowledgeBase, vocabulary: Vocabulary) -> Iterator[tuple[str, str]
         ("languages", sorted(vocabulary.languages)),
         ("kinds", sorted(vocabulary.kinds)),
         ("source types", sorted(vocabulary.source_types)),
-        ("of (what can be counted)", sorted({one.many for one in nouns(vocabulary).values()})),
+        ("of (what can be counted)", dict.fromkeys(one.many for one in nouns(vocabulary).values())),
         ("types of entities", sorted(vocabulary.entity_types)),
         ("relations", [one.type for one in kinds if "←" not in one.type]),
         ("by (what it divides by)", (*OTHER_PARTS, *sorted(vocabulary.dimensions))),
