@@ -140,7 +140,7 @@ def fill(home: Path, count: int) -> float:
             with time_machine.travel(draw.choice(moments), tick=False):
                 kb.catalogue.calls.record(
                     Call(
-                        purpose=draw.choice(("answer", "judge", "rewrite")),
+                        purpose=draw.choice(("answer", "judge", "plan")),
                         provider="openai",
                         model=model,
                         input_tokens=draw.randrange(9_000),

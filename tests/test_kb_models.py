@@ -80,14 +80,14 @@ async def test_a_model_is_opened_by_its_first_call(
     monkeypatch.setattr(kb_module, "open_model", open_scripted)
     settings = {"generation": {"model": "big", "cheap_model": "small"}}
     with open_kb(tmp_path, overrides=settings, embedder=ReadableEmbedder()) as kb:
-        judge, rewriter = kb.model_for("judge"), kb.model_for("rewrite")
+        judge, rewriter = kb.model_for("judge"), kb.model_for("plan")
         assert judge is not None
         assert rewriter is not None
         assert (opened, judge.identity) == ([], "big")
         await collect(judge, PROMPT)
         await collect(rewriter, PROMPT)
         assert (opened, judge.identity) == (["big"], "opened:big")
-        assert [call[0] for call in calls(kb)] == ["rewrite", "judge"]
+        assert [call[0] for call in calls(kb)] == ["plan", "judge"]
 
 
 async def test_a_model_that_cannot_be_opened_fails_when_it_is_called(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 # What calls are for. The words are those that a report shows.
 ANSWER = "answer"
 RERANK = "rerank"
-REWRITE = "rewrite"
+PLAN = "plan"
 JUDGE = "judge"
 RESEARCH = "research"
 EMBED_QUERY = "embed query"

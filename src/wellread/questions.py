@@ -152,6 +152,7 @@ class Analysis:
         names: its capitalised or quoted names, and numbers, as written.
         filters: the limits that the asker set; those of ``constraints`` are not among them.
         subject: the question without the words of its constraints: what is searched for.
+        own_words: the question in the asker's language, where it is searched in another.
         context: an earlier question of the conversation, searched with this one; may be empty.
         told: sentences that the question before it was answered with, where this one leans on it.
         sides: of a comparison, what each side is called; empty otherwise.
@@ -176,12 +177,18 @@ class Analysis:
     sides: tuple[str, ...] = ()
     reasons: tuple[str, ...] = field(default=())
     max_clusters: int | None = None
+    own_words: str = ""
     context: str = ""
     told: tuple[str, ...] = ()
     respelt: tuple[str, ...] = ()
     persona: tuple[str, ...] = ()
     relaxed: tuple[Constraint, ...] = ()
     liking: Preferences = field(default_factory=Preferences)
+
+    @property
+    def asked(self) -> str:
+        """The question as an answer is written to it."""
+        return self.own_words or self.question
 
     @property
     def voices(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder
 
-QUESTION = "For how many million euros was the Osprey bought?"
+QUESTION = "What was the price of the ferry Osprey?"
 FERRY = "# The ferry\n\nThe ferry Osprey was bought for 2.6 million euros in 2021.\n"
 GOOD = "The Osprey was bought for 2.6 million euros [e1]."
 TAIL = '\n---\n{"confidence": 0.8, "data_gaps": ["who sold it"]}'

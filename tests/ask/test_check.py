@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wellread.ask.verify.check_claims import missing_amounts
 from wellread.errors import RequestError, UnknownCollectionError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
@@ -186,3 +187,23 @@ def test_only_the_named_collections_count(kb: KnowledgeBase) -> None:
     assert [one.verdict.name for one in talks.sentences] == ["partial"]
     with pytest.raises(UnknownCollectionError):
         check(kb, sentence, filters=Filters(collections=("nowhere",)))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "source", "missing"),
+    [
+        ("They paid 66 million.", "They paid 66,000,000 euros.", ()),
+        ("Batches had four million tokens.", "a batch size of 4M tokens", ()),
+        ("It has 13B parameters.", "LLaMA-13B is small.", ()),
+        ("It took about three weeks.", "It took 21 days.", ()),
+        ("It lasted 90 minutes.", "It lasted 1.5 hours.", ()),
+        ("It ran for three years.", "It ran for 36 months.", ()),
+        ("It took five weeks.", "It took 21 days.", ("five weeks",)),
+        ("It lasted two days.", "It lasted 47 hours.", ("two days",)),
+        ("One meeting was the first.", "There were meetings.", ()),
+    ],
+)
+def test_an_amount_is_warned_of_where_it_stands_nowhere(
+    sentence: str, source: str, missing: tuple[str, ...]
+) -> None:
+    assert missing_amounts(sentence, [source]) == missing

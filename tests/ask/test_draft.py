@@ -11,10 +11,7 @@ from wellread.ask.write.parse_draft import Draft, VisibleStream, parse_draft
 from wellread.ask.write.tail import Tail, find_tail
 
 KNOWN = {"e1", "e2", "e3", "e4"}
-TAIL = (
-    '\n---\n{"confidence": 0.8, "answered": "partly", "data_gaps": ["costs"],'
-    ' "conflicts": [], "relevance": {"e1": 0.9, "e2": 0.4}}'
-)
+TAIL = '\n---\n{"confidence": 0.8, "answered": "partly", "data_gaps": ["costs"], "conflicts": []}'
 
 
 def cited(reply: str) -> list[tuple[str, tuple[str, ...]]]:
@@ -244,19 +241,16 @@ OBJECT = TAIL.removeprefix("\n---\n")
 def test_the_tail_is_read_wherever_it_stands(reply: str) -> None:
     draft = parse_draft(reply, KNOWN)
     assert draft.text == "Solar grew."
-    assert not draft.broken_tail
     assert draft.tail == Tail(
         confidence=0.8,
         answered="partly",
         data_gaps=("costs",),
-        relevance={"e1": 0.9, "e2": 0.4},
     )
 
 
 def test_a_missing_tail_is_not_an_error() -> None:
     draft = parse_draft("Solar grew [e1].", KNOWN)
     assert draft.tail is None
-    assert not draft.broken_tail
 
 
 def test_a_rule_between_paragraphs_is_not_a_tail() -> None:
@@ -270,7 +264,6 @@ def test_a_rule_between_paragraphs_is_not_a_tail() -> None:
 def test_of_a_tail_that_was_cut_off_the_rest_is_kept() -> None:
     draft = parse_draft("Solar grew [e1]." + TAIL[: TAIL.index("costs") + 2], KNOWN)
     assert draft.text == "Solar grew."
-    assert draft.broken_tail
     assert draft.tail is not None
     assert draft.tail.confidence == 0.8
     assert draft.tail.answered == "partly"
@@ -280,7 +273,6 @@ def test_of_a_tail_that_was_cut_off_the_rest_is_kept() -> None:
 def test_a_tail_that_cannot_be_read_is_broken_and_hidden(end: str) -> None:
     draft = parse_draft(f"Solar grew [e1].\n---\n{end}", KNOWN)
     assert draft.text == "Solar grew."
-    assert draft.broken_tail
     assert draft.tail in (None, Tail())
 
 
@@ -302,30 +294,25 @@ def test_a_tail_that_cannot_be_read_is_broken_and_hidden(end: str) -> None:
     ],
 )
 def test_a_confidence_is_a_share_or_nothing(given: str, meant: float | None) -> None:
-    draft = parse_draft(
-        f'A.\n---\n{{"confidence": {given}, "relevance": {{"e1": {given}}}}}', KNOWN
-    )
+    draft = parse_draft(f'A.\n---\n{{"confidence": {given}}}', KNOWN)
     assert draft.tail is not None
     assert draft.tail.confidence == meant
-    assert draft.tail.relevance == ({} if meant is None else {"e1": meant})
 
 
 def test_a_tail_of_other_types_gives_what_it_can() -> None:
     reply = (
         'A.\n---\n{"data_gaps": "costs", "conflicts": ["X [e1] against Y [e9].", 3, " "],'
-        ' "answered": ["no"], "relevance": {"E1": 1, "[e2]": 0.5, "e9": 1}}'
+        ' "answered": ["no"]}'
     )
     tail = parse_draft(reply, KNOWN).tail
     assert tail is not None
     assert tail.data_gaps == ("costs",)
     assert tail.conflicts == ("X against Y.",)
     assert tail.answered is None
-    assert tail.relevance == {"e1": 1.0, "e2": 0.5}
 
 
 def test_a_deeply_nested_tail_is_only_broken() -> None:
-    draft = parse_draft("A.\n---\n{" + '"relevance":' + "[" * 40_000, KNOWN)
-    assert draft.broken_tail
+    draft = parse_draft("A.\n---\n{" + '"data_gaps":' + "[" * 40_000, KNOWN)
     assert draft.text == "A."
 
 
@@ -353,8 +340,6 @@ def check(draft: Draft) -> None:
         assert found >= 0
         place = found + len(claim.text)
     assert not re.search(r"\[e\d{1,4}\]|\(e\d{1,4}\)|【e\d{1,4}】", draft.text)
-    if draft.tail is not None:
-        assert set(draft.tail.relevance) <= KNOWN
 
 
 @given(REPLIES)

@@ -226,7 +226,9 @@ async def test_all_plants_at_once_change_nothing_either(poisoned: Path) -> None:
     model = ObedientModel()
     with open_kb(poisoned, overrides=ASK, embedder=ReadableEmbedder(), model=model) as kb:
         plant = named("markdown-key")
-        heard = await ask(kb, model, plant, Question(text=plant.lake.question, fresh=True))
+        heard = await ask(
+            kb, model, plant, Question(text="How deep is each of the lakes?", fresh=True)
+        )
     assert len(heard.orders) >= 3
     assert leaks(heard) == []
 

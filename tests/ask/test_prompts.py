@@ -232,7 +232,6 @@ def test_the_example_of_a_tail_is_one() -> None:
     example = next(line for line in user.split("\n") if line.startswith("{"))
     draft = parse_draft(f"Solar grew [e1].\n---\n{example}", {"e1"})
     assert draft.tail is not None
-    assert not draft.broken_tail
     assert draft.tail.confidence == 0.0
 
 
@@ -257,3 +256,11 @@ def test_passages_stand_by_document_in_reading_order() -> None:
     user = build_prompt(QUESTION, best).user
     assert re.findall(r'key="(e\d)"', user) == ["e3", "e1", "e2"]
     assert "Keys: e3, e1, e2" in user
+    assert user.count("title: A\n") == 1, "what is known of a document stands there once"
+
+
+def test_who_wrote_and_published_a_document_is_told() -> None:
+    one = piece("e1", "It rained.")
+    facts = replace(one.hit.document, authors=("Ann Roe",), url="https://www.herald.example/rain")
+    user = build_prompt(QUESTION, [replace(one, hit=replace(one.hit, document=facts))]).user
+    assert "author: Ann Roe\npublisher: herald.example\n" in user

@@ -19,7 +19,7 @@ from wellread.models.base import ModelUsage, Prompt, TextDelta
 
 CHUNK = 7
 _PASSAGE = re.compile(
-    r'(<passage-\w+ key="(?P<key>\w+)">)\n(?P<facts>.*?)\ntext:\n(?P<text>.*?)\n</passage', re.S
+    r'(<passage-\w+ key="(?P<key>\w+)">)\n(?P<facts>.*?\n|)text:\n(?P<text>.*?)\n</passage', re.S
 )
 _SENTENCE = re.compile(r"(?P<text>[A-Z][^\n.!?]{12,}\.)")
 _CODED = re.compile(r"\b[A-Za-z0-9+/]{24,}={0,2}")

@@ -108,7 +108,7 @@ ANSWER_BODY = {
             "kind": "paper",
             "sourceType": "pdf",
             "publishedAt": "2025-03-01T00:00:00Z",
-            "relevance": "the only source cited; published 2025-03-01",
+            "relevance": "the answer rests on it for “It is blue.”; published 2025-03-01",
             "score": 0.7,
             "locator": "p. 5",
             "place": {

@@ -7,9 +7,10 @@ one (``final``).
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
 from itertools import chain
@@ -25,31 +26,33 @@ from wellread.answers import (
     Question,
     SentenceEvent,
     Step,
+    StepEvent,
     Usage,
 )
 from wellread.ask.aggregate.queries.result import AggregateResult
-from wellread.ask.clock import Clock
 from wellread.ask.deliver import answer_reuse
 from wellread.ask.deliver.asked_back import not_searched, to_no_question
 from wellread.ask.deliver.cite import cite, rivals_told
 from wellread.ask.deliver.gap_filing import file_gap
 from wellread.ask.deliver.parts import Part, as_one
 from wellread.ask.deliver.prune_draft import Deliverable, pruned, unflagged
-from wellread.ask.deliver.related import beside, limits_of
+from wellread.ask.deliver.related import beside
 from wellread.ask.deliver.reply import (
     Reply,
     beside_unflagged,
     deliver,
     deliver_extracts,
     flagged_note,
+    limits_of,
     no_data,
     notes_of,
     unflagged_extracts,
 )
 from wellread.ask.deliver.tell import tell
-from wellread.ask.plan import find, read_as
+from wellread.ask.plan import Planned, find, read_as
+from wellread.ask.planning_call import PlannedQuestion, Reading, planned, read_so
 from wellread.ask.retrieve.past_questions import corrections, verified_similar
-from wellread.ask.retrieve.ranking import pack
+from wellread.ask.retrieve.ranking import pack, with_neighbours
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.retrieve.search import check_index
 from wellread.ask.understand.followups.conversation import Opened
@@ -66,6 +69,7 @@ from wellread.ask.verify.conflicts import disputed, stated_of
 from wellread.ask.verify.verified_draft import Verified, verified_draft
 from wellread.ask.write.drafting import Drafting, Writers, Written, write
 from wellread.ask.write.extracts import extracts_of
+from wellread.calls import Work, ended
 from wellread.errors import RequestError, WellreadError
 from wellread.identity import LOCAL, random_id
 from wellread.kb import KnowledgeBase
@@ -74,6 +78,23 @@ from wellread.questions import Analysis
 
 Explain = Callable[[Analysis, Found], None]
 in_thread = to_thread.run_sync
+
+
+@dataclass(slots=True)
+class Clock:
+    """Times the steps of one answer."""
+
+    steps: list[Step] = field(default_factory=list)
+    _last: float = field(default_factory=time.perf_counter)
+
+    def lap(self, name: str, found: int) -> StepEvent:
+        """End the step ``name`` here."""
+        now = time.perf_counter()
+        step = Step(name=name, seconds=round(now - self._last, 4), found=found)
+        self._last = now
+        self.steps.append(step)
+        ended(Work(name=name, seconds=step.seconds, facts={"found": found}))
+        return StepEvent(step=step)
 
 
 async def answer(
@@ -110,7 +131,10 @@ async def _answered(
     await in_thread(check_index, kb)
     clock = Clock()
     turn, known = await in_conversation(kb, question)
-    place = await in_thread(partial(answer_reuse.look, kb, turn, again=explain is None))
+    reading = Reading(turn=turn)
+    if turn.earlier:  # what a follow-up asks decides which answer is the same
+        reading = await planned(kb, turn, known)
+    place = await in_thread(partial(answer_reuse.look, kb, reading.turn, again=explain is None))
     if place.answer is not None:
         yield clock.lap("cache", 1)
         again = replace(place.answer, steps=tuple(clock.steps))
@@ -119,10 +143,16 @@ async def _answered(
         await in_thread(_record, kb, place, again, question)
         yield FinalEvent(answer=again)
         return
+    if not turn.earlier:
+        reading = await planned(kb, turn, known)
+    if reading.asked:
+        yield clock.lap("planning", len(reading.questions))
+    turn = reading.turn
     parts: list[Part] = []
-    for text in await in_thread(_asked, kb, turn):
-        part = _part_of(turn, text, parts, known)
-        async for event in _reply_to(kb, part, known, parts, clock, explain):
+    for text, read in await in_thread(_asked, kb, reading):
+        part = _part_of(turn, text, () if read else parts, known)
+        own = Reading(turn=part, questions=(read,) if read else ())
+        async for event in _reply_to(kb, own, known, parts, clock, explain):
             yield event
     whole = await in_thread(as_one, kb, parts)
     for sentence in whole.reply.sentences:
@@ -139,20 +169,21 @@ async def _answered(
 
 async def _reply_to(
     kb: KnowledgeBase,
-    turn: Opened,
+    reading: Reading,
     known: Vocabulary,
     parts: list[Part],
     clock: Clock,
     explain: Explain | None,
 ) -> AsyncIterator[Event]:
     """The steps to the reply to one question, which is added to ``parts``."""
-    analysis = await in_thread(_understand, kb, turn, known)
+    turn = reading.turn
+    analysis, by_model = await in_thread(_understand, kb, reading, known)
     yield clock.lap("analysis", len(analysis.terms))
     unsearched = await in_thread(not_searched, kb, turn, analysis)
     before = None if unsearched else await in_thread(corrected, kb, analysis, turn.question.text)
     known_already = Found(strategy=CORRECTION) if before else Found()
     searched = unsearched is None and before is None
-    found = await in_thread(find, kb, analysis) if searched else known_already
+    found = await in_thread(find, kb, analysis, by_model) if searched else known_already
     analysis = replace(analysis, relaxed=found.relaxed)
     yield clock.lap("retrieval", len(found.hits))
     if explain is not None:
@@ -167,10 +198,10 @@ async def _reply_to(
     else:
         evidence = await in_thread(pack, kb, found.hits, len(analysis.sides) or 1)
         yield clock.lap("evidence", len(evidence))
-        drafting = Drafting()
+        drafting, shown = Drafting(), evidence
         if evidence:
-            how = await in_thread(_writers, kb, turn.question, analysis)
-            async for token in write(kb, analysis, evidence, drafting, how):
+            how, shown = await in_thread(_writers, kb, turn.question, analysis, evidence)
+            async for token in write(kb, analysis, shown, drafting, how):
                 if not _strict(kb, turn.question):  # what may be dropped is not shown before
                     yield token
         if drafting.written is None:
@@ -178,10 +209,10 @@ async def _reply_to(
             yield clock.lap("extracts", len(reply.citations))
         else:
             yield clock.lap("draft", len(drafting.written.claims))
-            verified = await verified_draft(kb, analysis, found, evidence, drafting.written)
+            verified = await verified_draft(kb, analysis, found, shown, drafting.written)
             found = replace(found, failures=(*found.failures, *verified.failures))
             yield clock.lap("verification", len(verified.checked))
-            reply = await in_thread(_deliver, kb, turn.question, analysis, evidence, verified)
+            reply = await in_thread(_deliver, kb, turn.question, analysis, shown, verified)
     parts.append(Part(analysis=analysis, found=found, reply=reply))
 
 
@@ -196,12 +227,18 @@ async def final(events: AsyncIterator[Event]) -> Answer:
 # --- the stages ------------------------------------------------------------------------------
 
 
-def _asked(kb: KnowledgeBase, turn: Opened) -> Sequence[str]:
-    """The questions in the question; one, where an expert put the answer to all of it right."""
-    text = turn.question.text
-    parts = questions_in(text)
+def _asked(kb: KnowledgeBase, reading: Reading) -> Sequence[tuple[str, PlannedQuestion | None]]:
+    """The questions in the question as they are searched, with what a model read of each.
+
+    One, where an expert put the answer to all of it right.
+    """
+    question = reading.turn.question
+    parts: list[tuple[str, PlannedQuestion | None]]
+    parts = [(one.search or one.question, one) for one in reading.questions]
+    parts = parts or [(part, None) for part in questions_in(question.text)]
     several = len(parts) > 1 and kb.settings.features.corrections
-    return [text] if several and corrections(kb, text, turn.question.filters.collections) else parts
+    whole = several and corrections(kb, question.text, question.filters.collections)
+    return [(question.text, None)] if whole else parts
 
 
 def _part_of(turn: Opened, text: str, before: Sequence[Part], known: Vocabulary) -> Opened:
@@ -221,16 +258,23 @@ def _part_of(turn: Opened, text: str, before: Sequence[Part], known: Vocabulary)
     return replace(turn, question=asked_so, context=context, told=tuple(chain(*said)))
 
 
-def _understand(kb: KnowledgeBase, turn: Opened, known: Vocabulary) -> Analysis:
-    analysis = read_as(kb, turn.question, known)
-    return turn.read_as(analysis, analysis.respelt)
+def _understand(
+    kb: KnowledgeBase, reading: Reading, known: Vocabulary
+) -> tuple[Analysis, Planned | None]:
+    analysis = read_as(kb, reading.turn.question, known)
+    analysis = reading.turn.read_as(analysis, analysis.respelt)
+    by_model = next(iter(reading.questions), None)
+    return read_so(kb, analysis, by_model, known) if by_model else (analysis, None)
 
 
-def _writers(kb: KnowledgeBase, asked: Question, analysis: Analysis) -> Writers:
-    """Who may write, and what a model is told of past questions like this one."""
-    within = analysis.filters.collections if kb.model and asked.models else None
-    past = "" if within is None else verified_similar(kb, analysis.question, within)
-    return Writers(similar_questions=past, models=asked.models)
+def _writers(
+    kb: KnowledgeBase, asked: Question, analysis: Analysis, evidence: list[Evidence]
+) -> tuple[Writers, list[Evidence]]:
+    """Who may write, with what a model is told of past questions like this one and may read."""
+    if not (kb.model and asked.models):
+        return Writers(models=asked.models), evidence
+    past = verified_similar(kb, analysis.question, analysis.filters.collections)
+    return Writers(similar_questions=past), with_neighbours(kb, evidence)
 
 
 def _told(kb: KnowledgeBase, analysis: Analysis, found: AggregateResult) -> Reply:
@@ -286,7 +330,7 @@ def _deliver(
     return replace(
         reply,
         notes=notes,
-        conflicts=(*told, *written.conflicts),
+        conflicts=told or written.conflicts,  # the judge quotes them
         dropped_sentences=len(checked) - len(kept) + written.withheld,
         repaired_citations=sum(item.repaired for item in kept),
     )

@@ -8,7 +8,7 @@ has.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
@@ -217,6 +217,7 @@ STRATEGIES: Mapping[QuestionType, tuple[Strategy, ...]] = {
     "factual": (documents_named, facts, digest, news, clearly_related),
     "temporal": (facts, digest, news),
 }
+OF_PASSAGES: frozenset[Strategy] = frozenset({compare, synthesis, persona, news, facts})
 READERS: Mapping[QuestionType, tuple[Reader, ...]] = {
     "counting": (read_counts, read_news),
     "gap_finding": (read_news, read_gaps),
@@ -271,19 +272,55 @@ def read_as(kb: KnowledgeBase, question: Question, known: Vocabulary) -> Analysi
     return replace(analysis, respelt=changed)
 
 
-def find(kb: KnowledgeBase, analysis: Analysis) -> Found:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """What a model read a question as, in place of the patterns (``planning_call.py``).
+
+    Attributes:
+        query: of the catalogue; None where the question is about texts.
+        failures: what of its reading is not there, in words.
+    """
+
+    query: CatalogueQuery | None = None
+    failures: tuple[str, ...] = ()
+
+    def strategies(self, sort: QuestionType) -> Iterator[Strategy]:
+        """The query first, then what finds passages or facts of one document."""
+        yield self.result
+        yield said_by
+        yield from (one for one in STRATEGIES.get(sort, ()) if one in OF_PASSAGES)
+
+    def result(self, kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
+        """What the query gives; None where it counts nothing, so that passages are searched."""
+        query = self.query
+        result = from_catalogue(lambda *_: iter([query] if query else ()))(kb, analysis)
+        if query is None or result is None:
+            return None
+        naming = query.about is not None and query.about.naming
+        if query.form in ("count", "list") and not (result.number or result.rows or naming):
+            return None
+        return _with_passages(kb, analysis, result) if result.paths else result
+
+
+def find(kb: KnowledgeBase, analysis: Analysis, planned: Planned | None = None) -> Found:
     """What the strategies of the question's type find: a result of the catalogue, or passages.
+
+    Args:
+        planned: the reading of a model, which takes the place of the patterns'.
 
     Raises:
         UnknownCollectionError: the asker's filters name a collection that does not exist.
         FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
-    for strategy in (mentioned_first, said_by, *STRATEGIES.get(analysis.type, ())):
+    usual = (mentioned_first, said_by, *STRATEGIES.get(analysis.type, ()))
+    for strategy in planned.strategies(analysis.type) if planned else usual:
         found = strategy(kb, analysis)
         if found is not None:
             break
     else:
         found = direct(kb, analysis)
+    if planned and planned.failures:
+        found = replace(found, failures=(*found.failures, *planned.failures))
     return _without_muted(kb, analysis, found) if analysis.liking.muted else found
 
 

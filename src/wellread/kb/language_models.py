@@ -75,6 +75,14 @@ class Standing:
         """The one of which the least is left."""
         return min(self.budgets, key=lambda one: one.share, default=None)
 
+    @property
+    def told(self) -> str:
+        """How it stands with that one, in words."""
+        one = self.tightest
+        if one is None:
+            return ""
+        return f"{dollars(one.left)} is left of {one}" if one.left > 0 else f"{one} is spent"
+
 
 class BudgetLedger:
     """Writes calls down and keeps the budget. Safe to call from several threads.
@@ -116,6 +124,15 @@ class BudgetLedger:
         elif least < self._settings.cheaper_below:
             level = "low"
         return Standing(budgets=budgets, level=level)
+
+    def short_of_money(self) -> str:
+        """Why the money is for writing alone; empty while there is enough, or no budget.
+
+        Raises:
+            StoreError: the catalogue cannot be read.
+        """
+        standing = self.standing() if self.limited else Standing()
+        return standing.told if standing.level != "normal" else ""
 
     def begin(self, expected: Callable[[], Call]) -> int | None:
         """Set aside what a call may cost; a number for ``end`` where there is a budget.

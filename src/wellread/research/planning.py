@@ -10,6 +10,7 @@ from anyio import to_thread
 
 from wellread.answers import Question
 from wellread.ask.plan import read_as
+from wellread.ask.planning_call import planned
 from wellread.ask.retrieve.relax import both
 from wellread.ask.understand.followups.conversation import Opened, opened
 from wellread.ask.understand.reader_wishes import preferences_for
@@ -53,7 +54,8 @@ async def turn_of(kb: KnowledgeBase, question: Question) -> Opened:
         StoreError: the catalogue cannot be read.
     """
     known = await to_thread.run_sync(vocabulary_of, kb, question.filters.collections)
-    return await opened(kb, question, known)
+    turn = await opened(kb, question, known)
+    return (await planned(kb, turn, known)).turn if turn.earlier else turn
 
 
 def turn_to_plain(turn: Opened) -> dict[str, Any]:

@@ -41,6 +41,7 @@ class Calling:
 
 
 Judge = Callable[[Prompt], str | Exception]
+Planner = Callable[[Prompt], str | Exception]
 _SENTENCE = re.compile(r"^(\d+)\. \[(\w+)\]", re.MULTILINE)
 
 
@@ -62,14 +63,22 @@ def agreeing(prompt: Prompt) -> str:
     return json.dumps({"sentences": entries, "conflicts": []})
 
 
+def planning(*questions: Mapping[str, object]) -> Planner:
+    """A planner that reads every question so: objects as ``planning_call.PlannedQuestion``."""
+    reply = json.dumps({"questions": questions})
+    return lambda _: reply
+
+
 class ScriptedModel:
     """Gives the replies of a script, one per call, in pieces of ``chunk`` characters.
 
-    Calls of a judge, which ask for a schema, take none of them: ``judge`` answers these, and
-    without one no sentence gets a verdict. Token counts are numbers of words.
+    Calls that ask for a schema take none of them: ``judge`` answers those of a judge, and without
+    one no sentence gets a verdict; ``planner`` answers those that read a question, and without one
+    it is read by patterns. Token counts are numbers of words.
 
     Attributes:
-        prompts: what it was asked, in order, a judge's apart in ``judged``.
+        prompts: what it was asked, in order, a judge's apart in ``judged``, a planner's in
+            ``planned``.
         takes_tools: whether it says that it calls tools.
     """
 
@@ -81,12 +90,15 @@ class ScriptedModel:
         identity: str = "scripted:model",
         takes_tools: bool = False,
         judge: Judge | None = None,
+        planner: Planner | None = None,
     ) -> None:
         if chunk < 1:
             raise ValueError(f"chunk is {chunk}, expected 1 or more")
         self.prompts: list[Prompt] = []
         self.judged: list[Prompt] = []
+        self.planned: list[Prompt] = []
         self._judge = judge or judging()
+        self._planner = planner or planning()
         self.takes_tools = takes_tools
         self._replies = list(replies)
         self._chunk = chunk
@@ -106,7 +118,10 @@ class ScriptedModel:
         """
         place = len(self.prompts)
         reply: str | Exception | Broken | Calling
-        if prompt.schema is not None:
+        if prompt.schema is not None and "questions" in prompt.schema["properties"]:
+            self.planned.append(prompt)
+            reply = self._planner(prompt)
+        elif prompt.schema is not None:
             self.judged.append(prompt)
             reply = self._judge(prompt)
         else:

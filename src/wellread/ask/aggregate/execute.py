@@ -8,8 +8,9 @@ that are.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
+from wellread.ask.aggregate.catalogue_request import CatalogueRequest, RelatedBody
 from wellread.ask.aggregate.counts import counted
 from wellread.ask.aggregate.coverage import DATES, OTHER_PARTS, coverage
 from wellread.ask.aggregate.entity_lists import entity_list
@@ -63,6 +64,8 @@ def execute(
         UnknownCollectionError: a limit names a collection that does not exist.
         StoreError, FingerprintError, ModelError: a part of the home cannot be used.
     """
+    if query.order == "newest" and (query.about or query.related):
+        query = replace(query, order="latest")  # of those, and not of all there are
     dated = query.order == "newest"
     where = [replace(one, published_from=None, published_to=None) for one in query.where]
     scope = scope_of(kb, where if dated else query.where)
@@ -126,91 +129,75 @@ def _cut(result: AggregateResult, limit: int | None) -> AggregateResult:
 MOST_NAMED = 30  # of what is allowed, in an error
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryFields:
-    """The fields of a catalogue query in words.
+def query_of(
+    kb: KnowledgeBase, asked: CatalogueRequest, where: Filters | None = None
+) -> CatalogueQuery:
+    """The query that the fields describe.
 
-    Attributes:
-        of: a noun: a kind of document, a type of entity, a field ("papers", "authors").
-        about: names or phrases; ``naming`` asks that they are named, ``either`` for one of them.
-        starts: of a walk, a path, or what is related: names of entities.
-        hops: from there; types and relations as the catalogue has them.
-        all_of: whether what is reached must be reached from every start.
-    """
-
-    form: Form
-    of: str = "documents"
-    about: tuple[str, ...] = ()
-    naming: bool = False
-    either: bool = False
-    starts: tuple[str, ...] = ()
-    hops: tuple[Hop, ...] = ()
-    all_of: bool = False
-    where: Filters = field(default_factory=Filters)
-    by: tuple[str, ...] = ()
-    order: Order = ""
-    limit: int | None = None
-
-
-def query_of(kb: KnowledgeBase, fields: QueryFields) -> CatalogueQuery:
-    """The query that ``fields`` describe.
+    Args:
+        where: limits in place of those among the fields.
 
     Raises:
         QueryError: a field names what is not there, or some do not go together.
         UnknownCollectionError: a limit names a collection that does not exist.
     """
-    collections = scope_of(kb, (fields.where,)).collections
+    limits = asked.where.filters() if where is None else where
+    collections = scope_of(kb, (limits,)).collections
     vocabulary = vocabulary_of(kb, collections)
     dimensions = vocabulary.dimensions
-    usual = OTHER_PARTS if fields.form == "coverage" else (*DATES, *FIELDS)
+    usual = OTHER_PARTS if asked.form == "coverage" else (*DATES, *FIELDS)
     divisions = [*usual, *dimensions]
-    _check("by", fields.by, PERIODS if fields.form == "trend" else divisions)
-    _check("where", (name for name, _ in fields.where.taxonomy), dimensions)
-    related = None
-    if fields.starts or fields.hops:
-        related = _walk(kb, fields, collections, vocabulary.entity_types)
-    names = tuple(Name(phrase=phrase) for phrase in fields.about)
+    _check("by", asked.by, PERIODS if asked.form == "trend" else divisions)
+    _check("where", (name for name, _ in limits.taxonomy), dimensions)
+    about, related = asked.about, asked.related
     return CatalogueQuery(
-        form=fields.form,
-        of=_noun(fields.of, nouns(vocabulary)),
-        about=Topic(names=names, every=not fields.either, naming=fields.naming) if names else None,
-        related=related,
-        where=(fields.where,),
-        by=fields.by,
-        order=fields.order,
-        limit=fields.limit,
+        form=asked.form,
+        of=_noun(asked.of, nouns(vocabulary)),
+        about=Topic(
+            names=tuple(Name(phrase=phrase) for phrase in about.names),
+            every=not about.either,
+            naming=about.naming,
+        )
+        if about
+        else None,
+        related=_walk(kb, asked.form, related, collections) if related else None,
+        where=(limits,),
+        by=asked.by,
+        order=asked.order,
+        limit=asked.limit,
     )
 
 
-def worked_out(kb: KnowledgeBase, fields: QueryFields) -> AggregateResult:
-    """The result of the query that ``fields`` describe.
+def worked_out(
+    kb: KnowledgeBase, asked: CatalogueRequest, where: Filters | None = None
+) -> AggregateResult:
+    """The result of the query that the fields describe.
 
     Raises:
         QueryError, UnknownCollectionError: as ``query_of``.
         StoreError, FingerprintError, ModelError: a part of the home cannot be used.
     """
-    result = execute(kb, query_of(kb, fields))
+    result = execute(kb, query_of(kb, asked, where))
     nothing = "The catalogue has nothing to tell of this."
     return result or AggregateResult(kind="list", sentence=nothing, number=0, absent=True)
 
 
-def _walk(
-    kb: KnowledgeBase, fields: QueryFields, collections: Sequence[str], types: Iterable[str]
-) -> Walk:
-    graph = kb.catalogue.graph
-    for name in fields.starts:
+def _walk(kb: KnowledgeBase, form: Form, related: RelatedBody, collections: Sequence[str]) -> Walk:
+    graph, types = kb.catalogue.graph, vocabulary_of(kb, collections).entity_types
+    for name in related.names:
         if not collections or not graph.resolve(collections, name):
             raise QueryError(f"related: no entity is called “{name}”")
     known: dict[str, None] = {}
     for kind in graph.relation_kinds(collections) if collections else ():
         known |= {kind.type: None, kind.inverse: None}
-    relations = [sense.type for hop in fields.hops for sense in hop.senses]
+    relations = [name for hop in related.hops for name in hop.relations]
     _check("related", relations, [name for name in known if not name.startswith("←")])
-    _check("related", (name for hop in fields.hops for name in hop.types), sorted(types))
+    _check("related", (name for hop in related.hops for name in hop.types), sorted(types))
+    usual = (Hop(senses=()),) if form in ("count", "list") else ()
     return Walk(
-        starts=tuple(Name(phrase=name) for name in fields.starts),
-        hops=fields.hops or ((Hop(senses=()),) if fields.form in ("count", "list") else ()),
-        all_of=fields.all_of,
+        starts=tuple(Name(phrase=name) for name in related.names),
+        hops=tuple(hop.hop() for hop in related.hops) or usual,
+        all_of=related.every,
     )
 
 

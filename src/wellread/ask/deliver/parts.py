@@ -33,12 +33,12 @@ def as_one(kb: KnowledgeBase, parts: Sequence[Part]) -> Part:
     page = CitedText(kb)
     for part in parts:
         between = "\n\n" if page.text else ""
-        page.text += f"{between}**{part.analysis.question}**\n\n"
+        page.text += f"{between}**{part.analysis.asked}**\n\n"
         _append(page, part.reply)
     replies = [part.reply for part in parts]
     wanting = [part for part in parts if part.reply.by == NOBODY]
     told = [reply for reply in replies if reply.by != NOBODY] or replies
-    lacking = [f"no source answers the part “{part.analysis.question}”" for part in wanting]
+    lacking = [f"no source answers the part “{part.analysis.asked}”" for part in wanting]
     whole = replace(
         told[0],
         text=page.text,

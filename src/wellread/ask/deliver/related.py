@@ -1,4 +1,4 @@
-"""What stands beside an answer: related material, questions of the material itself, its limits.
+"""What stands beside an answer: related material, and questions of the material itself.
 
 All of it comes from what the question's own search found and from the graph around it, so that it
 costs a few small reads and no vector. A source cannot get in by its words: an entity has to be
@@ -9,21 +9,20 @@ asked before.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from itertools import chain, islice, zip_longest
 
 from wellread.answers import Related
 from wellread.ask.deliver.reply import RELATED, RELATED_SIMILARITY, Reply
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis, Constraint
+from wellread.questions import Analysis
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.store.catalogue.graph.relation_network import Neighbour
 from wellread.text.english import POINTING
 from wellread.text.parsed import parse
 from wellread.text.words import visible
-from wellread.types import AppliedLimit, DocumentFacts, Filters, Hit
+from wellread.types import DocumentFacts, Filters, Hit
 
 SUBJECTS = 3  # entities whose links are followed
 LOOKED_AT = 12  # links of an entity; a hub's are not read to their end
@@ -267,38 +266,3 @@ def _distinct(related: Iterator[Related], cited: set[str]) -> list[Related]:
 def _flat(text: str) -> str:
     """A title on one line, without hidden characters, and never an image or a link."""
     return " ".join(visible(text).split()).replace("![", "[").replace("](", "] (")
-
-
-# --- the limits of an answer: the asker's and those in the question ------------------------------
-
-
-def limits_of(analysis: Analysis, relaxed: Collection[Constraint]) -> tuple[AppliedLimit, ...]:
-    """Every limit in words; one that matched nothing and was left out is marked so."""
-    read = (
-        AppliedLimit(kind=one.kind, value=one.value, origin="question", relaxed=one in relaxed)
-        for one in analysis.constraints
-    )
-    return (*_given(analysis.filters), *read)
-
-
-def _given(filters: Filters) -> Iterator[AppliedLimit]:
-    """What the asker set beside the question."""
-    named = {
-        "collection": filters.collections,
-        "kind": filters.kinds,
-        "source_type": filters.source_types,
-        "language": filters.languages,
-        "author": filters.authors,
-        "speaker": filters.speakers,
-        "taxonomy": tuple(f"{name}: {value}" for name, value in filters.taxonomy),
-    }
-    for kind, values in named.items():
-        for value in values:
-            yield AppliedLimit(kind=kind, value=value, origin="asker")
-    if filters.published_from or filters.published_to:
-        window = f"{_day(filters.published_from)} to {_day(filters.published_to)}"
-        yield AppliedLimit(kind="time", value=window.strip(), origin="asker")
-
-
-def _day(moment: datetime | None) -> str:
-    return moment.date().isoformat() if moment else "…"

@@ -1,4 +1,4 @@
-"""Why a cited source matters, in words: what of the question it holds, its rank, its date.
+"""Why a cited source matters, in one sentence: what the answer rests on it for, or what it holds.
 
 Made from the answer alone, so that stored answers have it too.
 """
@@ -7,28 +7,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from wellread.answers import CATALOGUE, Answer, Citation
+from wellread.answers import CATALOGUE, EXTRACTIVE, Answer, Citation
 from wellread.ask.understand.question_parts import sides_of
+from wellread.text.headlines import shortened
 from wellread.text.parsed import parse
 from wellread.text.words import visible
 
 MOST_WORDS = 6  # of the question, that are named
+LONGEST = 200  # characters of a sentence of the answer
 
 
 def relevances(answer: Answer) -> Mapping[int, str]:
     """For each citation of ``answer``, by its number, why the source matters to the question."""
     question = answer.standalone or answer.question
     sides = sides_of(question) if answer.type == "comparative" else ()
-    scores = sorted((one.relevance for one in answer.citations), reverse=True)
+    rests: dict[int, str] = {}
+    for sentence in answer.sentences:
+        for number in sentence.citations:
+            rests.setdefault(number, shortened(" ".join(sentence.text.split()), LONGEST))
     found = {}
     for citation in answer.citations:
         if answer.answered_by == CATALOGUE:
             first = "one of the documents that the result rests on"
+        elif answer.answered_by == EXTRACTIVE or citation.id not in rests:
+            first = shared(question, citation) or "quoted as it stands"
         else:
-            rank, many = scores.index(citation.relevance) + 1, len(scores)
-            first = f"ranked {rank} of {many}" if many > 1 else "the only source cited"
-        parts = [first, _side(sides, citation), shared(question, citation)]
-        found[citation.id] = "; ".join(filter(None, (*parts, _dated(citation))))
+            first = f"the answer rests on it for “{rests[citation.id]}”"
+        found[citation.id] = "; ".join(
+            filter(None, (first, _side(sides, citation), _dated(citation)))
+        )
     return found
 
 

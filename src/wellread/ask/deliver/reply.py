@@ -5,8 +5,9 @@ Beside it what the material lacks for the question, in words a person would use,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import chain
 
 from wellread.answers import (
@@ -31,9 +32,10 @@ from wellread.ask.verify.conflicts import Disagreement, conflict_of, told
 from wellread.ask.write.drafting import Written
 from wellread.ask.write.extracts import Extract, Extracts
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis, ConstraintKind
+from wellread.questions import Analysis, Constraint, ConstraintKind
 from wellread.text.parsed import parse
 from wellread.text.tokens import Token
+from wellread.types import AppliedLimit, Filters
 
 HELD = 0.5  # of a part's own words, from which a passage counts as about it
 MOST_TERMS = 3  # by which a question without a name is called
@@ -82,6 +84,38 @@ def notes_of(analysis: Analysis, found: Found) -> tuple[str, ...]:
         for one in found.relaxed
     )
     return tuple(dict.fromkeys((*analysis.respelt, *left_out, *found.failures, *found.notes)))
+
+
+def limits_of(analysis: Analysis, relaxed: Collection[Constraint]) -> tuple[AppliedLimit, ...]:
+    """Every limit in words; one that matched nothing and was left out is marked so."""
+    read = (
+        AppliedLimit(kind=one.kind, value=one.value, origin="question", relaxed=one in relaxed)
+        for one in analysis.constraints
+    )
+    return (*_given(analysis.filters), *read)
+
+
+def _given(filters: Filters) -> Iterator[AppliedLimit]:
+    """What the asker set beside the question."""
+    named = {
+        "collection": filters.collections,
+        "kind": filters.kinds,
+        "source_type": filters.source_types,
+        "language": filters.languages,
+        "author": filters.authors,
+        "speaker": filters.speakers,
+        "taxonomy": tuple(f"{name}: {value}" for name, value in filters.taxonomy),
+    }
+    for kind, values in named.items():
+        for value in values:
+            yield AppliedLimit(kind=kind, value=value, origin="asker")
+    if filters.published_from or filters.published_to:
+        window = f"{_day(filters.published_from)} to {_day(filters.published_to)}"
+        yield AppliedLimit(kind="time", value=window.strip(), origin="asker")
+
+
+def _day(moment: datetime | None) -> str:
+    return moment.date().isoformat() if moment else "…"
 
 
 def flagged_note(count: int) -> tuple[str, ...]:

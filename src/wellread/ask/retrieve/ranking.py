@@ -21,6 +21,8 @@ from wellread.text.sentences import sentence_spans
 from wellread.types import Candidate, Hit, ListRank, Span
 
 NEAR_DUPLICATE = 0.85  # share of words in common from which a passage adds nothing
+FLOOR = 0.3  # of the best score, below which a passage is not shown to a model
+SURE = 3  # best passages that are shown in any case: of few, one has the least score there is
 RRF_K = 60  # Cormack, Clarke, Büttcher (SIGIR 2009), "Reciprocal Rank Fusion"
 
 
@@ -204,21 +206,59 @@ def pack(kb: KnowledgeBase, hits: Sequence[Hit], sides: int = 1) -> list[Evidenc
             break
         tokens += count_tokens(text)
         characters += len(text)
-        span = Span(start=hit.passage.span.start, end=hit.passage.span.start + len(text))
-        placed = Marks(found)
-        packed.append(
-            Evidence(
-                key=f"e{len(packed) + 1}",
-                hit=hit,
-                text=text,
-                span=span,
-                locator=placed.locate(span),
-                turns=placed.turns(span),
-            )
-        )
+        packed.append(_evidence(len(packed) + 1, hit, text, Marks(found)))
         if len(text) < len(hit.passage.text) and not shared:
             break
     return packed
+
+
+def _evidence(number: int, hit: Hit, text: str, marks: Marks) -> Evidence:
+    span = Span(start=hit.passage.span.start, end=hit.passage.span.start + len(text))
+    return Evidence(
+        key=f"e{number}",
+        hit=hit,
+        text=text,
+        span=span,
+        locator=marks.locate(span),
+        turns=marks.turns(span),
+    )
+
+
+def with_neighbours(kb: KnowledgeBase, evidence: Sequence[Evidence]) -> list[Evidence]:
+    """The evidence for who can read more of it: what stands before and after the best pieces.
+
+    The neighbours follow with keys of their own, so that each can be cited at its place. What the
+    search found far below the best piece is left out.
+
+    Raises:
+        StoreError: the catalogue cannot be read.
+    """
+    best = max((piece.hit.score for piece in evidence), default=0.0)
+    kept = [
+        piece
+        for place, piece in enumerate(evidence)
+        if place < SURE or piece.hit.score >= FLOOR * best
+    ]
+    settings = kb.settings.context
+    tokens = settings.max_tokens - sum(count_tokens(piece.text) for piece in kept)
+    characters = settings.max_characters - sum(len(piece.text) for piece in kept)
+    held = {piece.hit.passage.id for piece in evidence}
+    near: list[Hit] = []
+    for hit in [piece.hit for piece in kept]:
+        for passage in kb.catalogue.neighbours(hit.passage.id, 1, 1):
+            size = count_tokens(passage.text)
+            if passage.id in held or size > tokens or len(passage.text) > characters:
+                continue
+            held.add(passage.id)
+            tokens, characters = tokens - size, characters - len(passage.text)
+            beside = replace(hit, passage=passage, score=0.0, ranks=(), similarity=None)
+            near.append(beside)
+    marks = kb.catalogue.marks_over([(hit.passage.document_id, hit.passage.span) for hit in near])
+    first = len(evidence) + 1
+    return kept + [
+        _evidence(number, hit, hit.passage.text, Marks(found))
+        for number, (hit, found) in enumerate(zip(near, marks, strict=True), first)
+    ]
 
 
 def _fitting(text: str, room: int, room_tokens: int) -> str:

@@ -35,6 +35,11 @@ _LINK = re.compile(r"!?\[([^\[\]\n]+)\]\([^()\s]*\)")
 _EMPHASIS = re.compile(r"(?<![\w*_`~])([*_`~]{1,3})(?=\S)(.+?)(?<=\S)\1(?![\w*_`~])")
 _ROUGHLY = re.compile(rf"(?:{'|'.join(ROUGHLY)})\s*$", re.IGNORECASE)
 _YEARS = re.compile(r"\b((?:1[6-9]|20)\d\d)[–/-]\d\d\b")  # "2018–19"
+_SHORT = re.compile(r"(?<![\w.,-])(\d[\d.,]*)([MBT])(?!\w)")  # "4M tokens"; "LLaMA-13B" is a name
+_SHORT_FOR = {"M": "million", "B": "billion", "T": "trillion"}
+# Lengths of time that are one in other units: in minutes, and in months.
+_MINUTES = {"second": 1 / 60, "minute": 1, "hour": 60, "day": 1_440, "week": 10_080}
+_MONTHS = {"month": 1, "year": 12}
 _ORDINAL = re.compile(r"\b\d+(?:st|nd|rd|th)\b")
 
 
@@ -196,7 +201,7 @@ def missing_amounts(sentence: str, texts: Sequence[str]) -> tuple[str, ...]:
     values = [one.value for one in held]
     # A table may say the scale in its head.
     unscaled = [one.value for one in held if not _scaled(one)]
-    said = _ORDINAL.sub(" ", sentence)
+    said = _spelt_out(_ORDINAL.sub(" ", sentence))
     counted = [float(number) for number in parse(said).amounts]
     missing = []
     for one in _amounts(said):
@@ -206,7 +211,8 @@ def missing_amounts(sentence: str, texts: Sequence[str]) -> tuple[str, ...]:
             continue
         loose = ROUND if _ROUGHLY.search(said[: said.find(one.said)]) else 1e-9
         near = max(loose, _step(digits) / 2 if digits and _scaled(one) else 0.0)
-        there = any(isclose(value, other, rel_tol=near) for other in values)
+        lasting = _same_length(one, held)
+        there = any(isclose(value, other, rel_tol=near) for other in (*values, *lasting))
         if not there and (digits is None or digits not in unscaled):
             missing.append(one.said)
     return tuple(dict.fromkeys(missing))
@@ -214,7 +220,7 @@ def missing_amounts(sentence: str, texts: Sequence[str]) -> tuple[str, ...]:
 
 def _amounts(text: str) -> Iterator[Quantity]:
     """The quantities of ``text``; "twenty-five" is one."""
-    text = _YEARS.sub(r"\1", text)
+    text = _spelt_out(_YEARS.sub(r"\1", text))
     found = list(parse(text).quantities)
     lower = text.casefold()
     while found:
@@ -226,6 +232,20 @@ def _amounts(text: str) -> Iterator[Quantity]:
             yield replace(second, said=joined, value=first.value + second.value)
         else:
             yield first
+
+
+def _spelt_out(text: str) -> str:
+    return _SHORT.sub(lambda found: f"{found[1]} {_SHORT_FOR[found[2]]}", text)
+
+
+def _same_length(length: Quantity, held: Sequence[Quantity]) -> list[float]:
+    """The lengths of time among ``held``, in the unit of ``length``: 21 days are three weeks."""
+    return [
+        other.value * units[other.unit] / units[length.unit]
+        for units in (_MINUTES, _MONTHS)
+        for other in held
+        if length.unit in units and other.unit in units
+    ]
 
 
 def _digits(quantity: Quantity) -> float | None:

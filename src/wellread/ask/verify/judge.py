@@ -35,7 +35,6 @@ from wellread.ask_settings import Role
 from wellread.calls import JUDGE
 from wellread.errors import ModelError, SettingsError
 from wellread.kb import KnowledgeBase
-from wellread.kb.language_models import dollars
 from wellread.models.base import ModelUsage, replied
 from wellread.questions import Analysis
 from wellread.threads.cancellation import wait_for
@@ -160,7 +159,7 @@ async def opinion_on(
     role = _role(kb, by)
     if role is None or not (checked and evidence):
         return Opinion()
-    short = await to_thread.run_sync(_short_of_money, kb)
+    short = await to_thread.run_sync(kb.ledger.short_of_money)
     if short:
         return Opinion(failure=f"{NOT_DONE}: {short}")
     try:
@@ -220,17 +219,6 @@ def _role(kb: KnowledgeBase, by: str) -> Role | None:
         return "judge_model"
     wrote = (role for role, name in names.items() if name == by)
     return next(wrote, "model" if "model" in names else None)
-
-
-def _short_of_money(kb: KnowledgeBase) -> str:
-    """Why the money is for writing alone; empty while there is enough, or no budget."""
-    if not kb.ledger.limited:
-        return ""
-    standing = kb.ledger.standing()
-    tightest = standing.tightest
-    if standing.level == "normal" or tightest is None:
-        return ""
-    return f"{dollars(tightest.left)} is left of {tightest}"
 
 
 # --- what was said ---------------------------------------------------------------------------

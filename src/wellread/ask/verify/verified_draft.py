@@ -74,7 +74,9 @@ async def verified_draft(
     checked = await to_thread.run_sync(check_claims, written.claims, evidence, analysis.voices)
     ruling = await judged(kb, analysis, evidence, checked, by=written.by)
     known = ((LIMIT_LEFT_OUT, found.relaxed), (DISPUTED, ruling.rivals))
-    shown = await to_thread.run_sync(extracts_of, kb, analysis, evidence)
+    hits = {hit.passage.id for hit in found.hits}  # what the chance of an answer was fitted on
+    near = [piece for piece in evidence if piece.hit.passage.id in hits]
+    shown = await to_thread.run_sync(extracts_of, kb, analysis, near)
     scale = await to_thread.run_sync(scale_of, kb)
     sure = confidence_of_verdicts(
         [item.verdict for item in ruling.checked],

@@ -21,7 +21,6 @@ from wellread.ask.write.tail import Answered
 from wellread.ask_settings import Role
 from wellread.errors import BudgetError, ModelError
 from wellread.kb import KnowledgeBase
-from wellread.kb.language_models import Standing, dollars, refusal
 from wellread.models.base import ModelUsage, TextDelta
 from wellread.models.recording import RecordedModel
 from wellread.questions import Analysis
@@ -227,31 +226,12 @@ def plan(kb: KnowledgeBase) -> Plan:
         return Plan(writers=_there(usual, names))
     standing = kb.ledger.standing()
     if standing.level == "spent":
-        return Plan(reason=_told(standing))
+        return Plan(reason=standing.told)
     if standing.level == "low" and "cheap_model" in names:
-        return Plan(
-            writers=_there(("cheap_model", "fallback_model"), names), reason=_told(standing)
-        )
+        return Plan(writers=_there(("cheap_model", "fallback_model"), names), reason=standing.told)
     cheaper: Role | None = "cheap_model" if "cheap_model" in names else None
     return Plan(writers=_there(usual, names), cheaper=cheaper)
 
 
 def _there(roles: Sequence[Role], names: dict[Role, str]) -> tuple[Role, ...]:
     return tuple(role for role in roles if role in names)
-
-
-def _told(standing: Standing) -> str:
-    """How it stands with the budget of which the least is left."""
-    tightest = standing.tightest
-    if tightest is None:
-        return ""
-    if tightest.left <= 0:
-        return f"{tightest} is spent"
-    return f"{dollars(tightest.left)} is left of {tightest}"
-
-
-def _refused(standing: Standing, cost: float) -> str:
-    for budget in standing.budgets:
-        if budget.left <= 0 or cost > budget.left:
-            return refusal(budget, cost)
-    return ""

@@ -41,7 +41,6 @@ class Draft:
         text: the Markdown before the tail, without citation markers.
         tail: what the model says about its answer; ``None`` when it says nothing readable.
         unknown_keys: how many evidence keys it cites that do not exist.
-        broken_tail: the tail was cut off or is not JSON; what could be read of it is in ``tail``.
         withheld: how many sentences and lines must not be shown; they are already removed.
     """
 
@@ -49,7 +48,6 @@ class Draft:
     text: str
     tail: Tail | None
     unknown_keys: int
-    broken_tail: bool
     withheld: int = 0
 
 
@@ -69,7 +67,7 @@ def parse_draft(
     """
     reply = reply.replace("\r\n", "\n")
     place, state = find_tail(reply)
-    tail, broken = read_tail(reply[place:], known_keys) if state == "tail" else (None, False)
+    tail = read_tail(reply[place:]) if state == "tail" else None
     reader = MarkerReader(known_keys)
     said = reply[:place].strip() or (tail.answer if tail else "")
     body, references = reader.without_references(said)
@@ -87,7 +85,6 @@ def parse_draft(
         text=stripped.text,
         tail=_for_readers(tail, reader, guard) if tail else None,
         unknown_keys=stripped.unknown_keys + reader.strip(references).unknown_keys,
-        broken_tail=broken,
         withheld=shown.withheld,
     )
 

@@ -10,13 +10,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from pydantic_core import from_json
 
-FIELDS = ("answered", "confidence", "data_gaps", "conflicts", "relevance", "answer")
+FIELDS = ("answered", "confidence", "data_gaps", "conflicts", "answer")
 Answered = Literal["yes", "partly", "no"]
 LONGEST_TAIL = 50_000
 
@@ -41,7 +40,6 @@ class Tail:
     Attributes:
         answered: whether the evidence answers the question.
         confidence: its own claim, 0-1.
-        relevance: known evidence keys to 0-1.
         answer: the text, where all of the reply is one object.
         citations: keys or titles that such an object cites for all of its text.
     """
@@ -50,7 +48,6 @@ class Tail:
     confidence: float | None = None
     data_gaps: tuple[str, ...] = ()
     conflicts: tuple[str, ...] = ()
-    relevance: Mapping[str, float] = field(default_factory=dict)
     answer: str = ""
     citations: tuple[str, ...] = ()
 
@@ -75,42 +72,22 @@ def find_tail(
     return len(text), "none"
 
 
-def read_tail(section: str, known_keys: Collection[str]) -> tuple[Tail | None, bool]:
-    """The tail in ``section``, and whether it is broken.
-
-    Of a broken object, the fields that can be read are kept. Keys that are not known are left out.
-    """
+def read_tail(section: str) -> Tail | None:
+    """The tail in ``section``; of a broken object the fields that can be read."""
     start = section.find("{")
-    if start < 0:
-        return None, bool(section.strip(" \t\r\n-`"))
-    values, broken = load_object(section[start : start + LONGEST_TAIL])
+    values, _ = load_object(section[start : start + LONGEST_TAIL]) if start >= 0 else (None, True)
     if values is None:
-        return None, True
-    known = {key.casefold(): key for key in known_keys}
-    relevance = values.get("relevance")
-    shares = (
-        {str(key).strip(" []").casefold(): _share(value) for key, value in relevance.items()}
-        if isinstance(relevance, dict)
-        else {}
-    )
+        return None
     answer = values.get("answer")
     said = str(values.get("answered", "")).strip().casefold()
     answered = next((one for one in get_args(Answered) if one == said), None)
-    return (
-        Tail(
-            answered=answered,
-            confidence=_share(values.get("confidence")),
-            answer=answer.strip() if isinstance(answer, str) else "",
-            citations=_strings(values.get("citations")),
-            data_gaps=_strings(values.get("data_gaps")),
-            conflicts=_strings(values.get("conflicts")),
-            relevance={
-                known[key]: share
-                for key, share in shares.items()
-                if key in known and share is not None
-            },
-        ),
-        broken,
+    return Tail(
+        answered=answered,
+        confidence=_share(values.get("confidence")),
+        answer=answer.strip() if isinstance(answer, str) else "",
+        citations=_strings(values.get("citations")),
+        data_gaps=_strings(values.get("data_gaps")),
+        conflicts=_strings(values.get("conflicts")),
     )
 
 

@@ -14,6 +14,7 @@ from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from wellread.answers import Event, FinalEvent, Question
+from wellread.ask.aggregate.catalogue_request import CatalogueRequest
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.retrieve.search import check_collections
@@ -33,12 +34,11 @@ from wellread.serve.features.asking.past_beside import PastQuestionBody, past_be
 from wellread.serve.features.asking.text_checks import CheckResponse, check_body
 from wellread.serve.features.bodies import Body, ErrorBody
 from wellread.serve.features.catalogue_queries import (
-    CatalogueRequest,
     CatalogueResponse,
     catalogue_body,
 )
 from wellread.serve.guards.asking_rights import Kb
-from wellread.serve.timecodes import first_moment, last_moment, window_of
+from wellread.text.timecodes import first_moment, last_moment, window_of
 from wellread.types import Filters, Kind, Mode
 
 logger = logging.getLogger(__name__)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from pydantic import ValidationError
 
+from wellread.ask.aggregate.catalogue_request import CatalogueRequest
 from wellread.ask.retrieve.past_questions import Comparison
 from wellread.ask.retrieve.search import SearchMode
 from wellread.errors import RequestError
@@ -35,7 +36,6 @@ from wellread.serve.cli.options import (
     limited,
 )
 from wellread.serve.features.catalogue_queries import (
-    CatalogueRequest,
     catalogue_body,
     print_catalogue,
 )
@@ -58,7 +58,7 @@ from wellread.serve.features.passage_views import (
 )
 from wellread.serve.features.timeline_views import Unit, print_timeline, timeline_body
 from wellread.serve.terminal import terminal_of
-from wellread.serve.timecodes import first_moment, last_moment, seconds_of
+from wellread.text.timecodes import first_moment, last_moment, seconds_of
 from wellread.types import Filters
 
 app = typer.Typer(rich_markup_mode=None)

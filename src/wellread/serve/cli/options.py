@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from wellread.library.named_things import pair_of
-from wellread.serve.timecodes import window_of
 from wellread.store.catalogue.documents.listings import Order
+from wellread.text.timecodes import window_of
 from wellread.types import Filters
 
 

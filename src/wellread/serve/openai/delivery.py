@@ -38,6 +38,7 @@ STEPS = {
     "analysis": "read the question",
     "retrieval": "found {found} passages",
     "evidence": "chose {found} of them",
+    "planning": "had a model read the question",
     "extracts": "quoted {found} places",
     "draft": "wrote {found} sentences",
     "verification": "checked {found} sentences",

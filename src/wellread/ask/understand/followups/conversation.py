@@ -8,7 +8,6 @@ from an earlier turn. Limits that stand in an earlier question's words are (``fo
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,12 +18,9 @@ from anyio import to_thread
 from wellread.answer_text import plain_text
 from wellread.answers import LIMITED, NOBODY, Answer, Question, Usage
 from wellread.ask.understand.followups.rewrite import Turn, standalone
-from wellread.ask.understand.followups.rewrite_by_model import SECONDS, by_model
 from wellread.ask.understand.planted_orders import planted_in
 from wellread.ask.understand.reader_wishes import in_default_collection, preferences_for
 from wellread.ask.understand.vocabulary import MOST_TITLE_WORDS, Vocabulary, vocabulary_of
-from wellread.calls import REWRITE
-from wellread.errors import ModelError
 from wellread.identity import random_id
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import whole_of
@@ -32,8 +28,6 @@ from wellread.questions import Analysis, Preferences
 from wellread.store.catalogue.asking.redaction import BLANK
 from wellread.store.schema.catalogue_values import REMOVED
 from wellread.text.sentences import sentence_spans
-
-logger = logging.getLogger(__name__)
 
 MOST_TURNS = 8  # the first one of a session, and the newest
 # What a session may be called by who asks: it stands in addresses.
@@ -49,10 +43,11 @@ class Opened:
         question: with ``text`` in words that need no earlier turn, and the session's id.
         asked: as it was asked.
         reasons: what was put in for what, in words; empty when nothing was.
-        failures: a model that failed to rewrite it, in words.
+        failures: a model that failed to read it, in words.
         context: an earlier question that is searched with this one; it is part of nothing else.
         told: the sentences of the answer that it follows; none where it stands alone.
-        usage: what it cost to rewrite the question.
+        earlier: the turns that it may lean on, oldest first.
+        usage: what it cost to have a model read it.
         liking: what its owner prefers.
     """
 
@@ -62,6 +57,7 @@ class Opened:
     failures: tuple[str, ...] = ()
     context: str = ""
     told: tuple[str, ...] = ()
+    earlier: tuple[Turn, ...] = ()
     usage: Usage = field(default_factory=Usage)
     liking: Preferences = field(default_factory=Preferences)
 
@@ -103,9 +99,8 @@ async def begun(kb: KnowledgeBase, question: Question) -> tuple[Opened, Vocabula
 
 
 async def opened(kb: KnowledgeBase, question: Question, known: Vocabulary) -> Opened:
-    """``question`` as it is meant after the earlier turns of its session, or those given with it.
+    """``question`` as rules read it after the earlier turns of its session, or those given with it.
 
-    The model reads it where there is one and the question leans on what was said; else rules do.
     An id that is unknown, or somebody else's, starts a new session of the asker by that name; one
     that is no name (``NAME``) a session with a new id.
 
@@ -118,24 +113,13 @@ async def opened(kb: KnowledgeBase, question: Question, known: Vocabulary) -> Op
     if not earlier or not kb.settings.features.follow_up:
         return Opened(question=placed, asked=asked)
     rewritten = standalone(asked, earlier, known, date.today())
-    failures: tuple[str, ...] = ()
-    usage = Usage()
-    model = kb.model_for(REWRITE)
-    if model is not None and (rewritten.changed or rewritten.context):
-        seconds = min(SECONDS, kb.settings.generation.timeout)
-        try:
-            rewritten, usage = await by_model(model, asked, earlier, known, seconds=seconds)
-        except ModelError as error:
-            logger.warning("the model did not rewrite a follow-up, rules did: %s", error)
-            failures = (f"the follow-up was read by rules: {error.args[0]}",)
     return Opened(
         question=replace(placed, text=rewritten.text),
         asked=asked,
         reasons=rewritten.reasons,
-        failures=failures,
         context=rewritten.context,
         told=sentences_of(earlier[-1].answer) if rewritten.reasons else (),
-        usage=usage,
+        earlier=tuple(earlier),
     )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from urllib.parse import urlsplit
 
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
@@ -26,6 +27,8 @@ from wellread.questions import Analysis
 from wellread.text.words import visible
 
 FENCE_CHARACTERS = 12
+Facts = list[tuple[str, str]]
+"""Names and values, in order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +38,14 @@ class Piece:
     key: str
     facts: tuple[tuple[str, str], ...]
     text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A document as the evidence shows it, with its passages in reading order."""
+
+    facts: tuple[tuple[str, str], ...]
+    pieces: list[Piece]
 
 
 LENGTH_WORDS = {
@@ -65,7 +76,7 @@ def build_prompt(
         raise ValueError("a prompt without evidence would be answered from general knowledge")
     fence = _fence(analysis, evidence)
     block = _block(analysis, evidence, fence, about)
-    asked = _template("user.md").render(fence=fence, question=_line(analysis.question, fence))
+    asked = _template("user.md").render(fence=fence, question=_line(analysis.asked, fence))
     rules = _rules(analysis, fence, similar_questions)
     return Prompt(system=_system(fence), user=block + rules + asked, shared=len(block))
 
@@ -95,7 +106,7 @@ def judge_prompt(
         }
         for number, claim in enumerate(claims, 1)
     ]
-    question = _line(analysis.question, fence)
+    question = _line(analysis.asked, fence)
     task = _template("judge.md").render(fence=fence, question=question, sentences=sentences)
     return Prompt(
         system=_system(fence),
@@ -120,7 +131,7 @@ def guard_of(
     free = ("Q: ", "A: ", "Correction: ")
     asked = [line for line in similar_questions.split("\n") if line.startswith(free)]
     rules = f"{_system(fence)}\n{_rules(analysis, fence, similar_questions)}"
-    return Guard(rules, fence, [analysis.question, *asked, *said])
+    return Guard(rules, fence, [analysis.asked, *asked, *said])
 
 
 def _system(fence: str) -> str:
@@ -131,41 +142,38 @@ def _block(
     analysis: Analysis, evidence: Sequence[Evidence], fence: str, about: SourceFacts | None
 ) -> str:
     """The evidence, as the prompts of writer and judge begin with it."""
-    return _template("evidence.md").render(
-        fence=fence,
-        pieces=pieces_of(_as_read(evidence), fence, about),
-        entities=[_line(line, fence) for line in _named(analysis)],
-    )
-
-
-def _as_read(evidence: Sequence[Evidence]) -> list[Evidence]:
-    """The evidence by document, those with the best pieces first, each in reading order."""
-    found: dict[str, list[Evidence]] = {}
-    for piece in evidence:
-        found.setdefault(piece.hit.document.id, []).append(piece)
-    return [
-        piece
-        for pieces in found.values()
-        for piece in sorted(pieces, key=lambda one: one.span.start)
-    ]
-
-
-def pieces_of(
-    evidence: Sequence[Evidence], fence: str, about: SourceFacts | None = None
-) -> list[Piece]:
-    """The evidence as a prompt shows it, without hidden characters and without the fence."""
-    return [
-        Piece(
-            key=piece.key,
-            facts=tuple(
-                (_line(name, fence), _line(value, fence))
-                for name, value in facts_of(piece, about)
-                if value.strip()
-            ),
-            text=_safe(turn_by_turn(piece), fence).strip(),
+    by_document: dict[str, list[Evidence]] = {}
+    for piece in evidence:  # those with the best pieces first
+        by_document.setdefault(piece.hit.document.id, []).append(piece)
+    documents = [
+        Source(
+            facts=_facts(of_document(pieces, about), fence),
+            pieces=[_piece(one, of_place(one), fence) for one in _in_reading_order(pieces)],
         )
-        for piece in evidence
+        for pieces in by_document.values()
     ]
+    entities = [_line(line, fence) for line in _named(analysis)]
+    return _template("evidence.md").render(fence=fence, documents=documents, entities=entities)
+
+
+def _in_reading_order(pieces: Sequence[Evidence]) -> list[Evidence]:
+    return sorted(pieces, key=lambda piece: piece.span.start)
+
+
+def pieces_of(evidence: Sequence[Evidence], fence: str) -> list[Piece]:
+    """The evidence piece by piece, without hidden characters and without the fence."""
+    return [_piece(piece, facts_of(piece), fence) for piece in evidence]
+
+
+def _piece(piece: Evidence, facts: Facts, fence: str) -> Piece:
+    text = _safe(turn_by_turn(piece), fence).strip()
+    return Piece(key=piece.key, facts=_facts(facts, fence), text=text)
+
+
+def _facts(facts: Facts, fence: str) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (_line(name, fence), _line(value, fence)) for name, value in facts if value.strip()
+    )
 
 
 def said_in(evidence: Sequence[Evidence], about: SourceFacts | None = None) -> list[str]:
@@ -193,20 +201,32 @@ def _rules(analysis: Analysis, fence: str, similar_questions: str) -> str:
     )
 
 
-def facts_of(piece: Evidence, about: SourceFacts | None = None) -> list[tuple[str, str]]:
+def facts_of(piece: Evidence, about: SourceFacts | None = None) -> Facts:
     """What a prompt tells of a piece beside its text: name and value, in order."""
-    document = piece.hit.document
+    return [*of_document([piece], about), *of_place(piece)]
+
+
+def of_document(pieces: Sequence[Evidence], about: SourceFacts | None = None) -> Facts:
+    """What is told once of the document that the pieces are from."""
+    document = pieces[0].hit.document
     finer = document.source_type
-    known = [turn.speaker for turn in piece.turns] or piece.hit.passage.speakers
-    speakers = dict.fromkeys(known or filter(None, [piece.locator.speaker]))
     return [
         ("title", document.title),
         ("kind", f"{document.kind} ({finer})" if finer else document.kind),
         ("author", ", ".join(document.authors)),
+        ("publisher", (urlsplit(document.url).hostname or "").removeprefix("www.")),
+        ("date", document.published_at.date().isoformat() if document.published_at else ""),
+        *(fact for piece in pieces for fact in (about or {}).get(piece.key, ())),
+    ]
+
+
+def of_place(piece: Evidence) -> Facts:
+    """What is told of where a piece stands, and who speaks."""
+    known = [turn.speaker for turn in piece.turns] or piece.hit.passage.speakers
+    speakers = dict.fromkeys(known or filter(None, [piece.locator.speaker]))
+    return [
         ("place", piece.locator.label),
         ("speakers" if len(speakers) > 1 else "speaker", ", ".join(speakers)),
-        ("date", document.published_at.date().isoformat() if document.published_at else ""),
-        *(about or {}).get(piece.key, ()),
     ]
 
 

@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.text import Text
 
 from wellread.answers import Answer
-from wellread.ask.aggregate.execute import QueryFields, worked_out
+from wellread.ask.aggregate.catalogue_request import CatalogueRequest
+from wellread.ask.aggregate.execute import worked_out
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.serve.features.bodies import Body
@@ -83,10 +84,8 @@ def scope_coverage(kb: KnowledgeBase, filters: Filters) -> tuple[CatalogueRespon
     dimensions = sorted(held)[:MOST_DIMENSIONS]
     asked: list[tuple[str, ...]] = [(one,) for one in dimensions]
     asked += list(combinations(dimensions, 2))[:MOST_PAIRS]
-    fields = [
-        QueryFields(form="coverage", where=filters, by=by, limit=MOST_ROWS) for by in asked or [()]
-    ]
-    return tuple(worked_out_body(worked_out(kb, one)) for one in fields)
+    fields = [CatalogueRequest(form="coverage", by=by, limit=MOST_ROWS) for by in asked or [()]]
+    return tuple(worked_out_body(worked_out(kb, one, filters)) for one in fields)
 
 
 def print_coverage(console: Console, bodies: Sequence[CatalogueResponse]) -> None:

@@ -10,11 +10,11 @@ from wellread.learning.calibration.calibrate import LEAST, RIGHT_FROM, Trial
 from wellread.learning.metrics.metric_periods import PeriodName
 from wellread.learning.metrics.metric_report import MetricReport, metrics
 from wellread.serve.features.bodies import PlainBody
-from wellread.serve.timecodes import window_of
 from wellread.store.schema.calibration_values import Calibration
 from wellread.store.schema.figure_values import (
     Sums,
 )
+from wellread.text.timecodes import window_of
 
 
 class VerdictCountsBody(PlainBody):

@@ -19,10 +19,10 @@ from wellread.serve.features.bodies import PlainBody, document_view, view_url
 from wellread.serve.features.story_views import item_body, story_body
 from wellread.serve.features.timeline_views import Unit
 from wellread.serve.guards.asking_rights import Kb
-from wellread.serve.timecodes import window_of
 from wellread.serve.web.charts import bar_chart
 from wellread.serve.web.rendering import PageFormat, shown
 from wellread.store.catalogue.stories.story_rows import Story, StoryItem
+from wellread.text.timecodes import window_of
 from wellread.types import DocumentFacts, Filters, Span
 
 router = APIRouter(include_in_schema=False)

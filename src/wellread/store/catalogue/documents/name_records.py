@@ -60,6 +60,7 @@ def _distinct(inside: str = "", named: str = "") -> TextClause:
 
 
 _SORTS = _distinct(named=" AND named.value = ''")
+_FIRST = _distinct()
 _BEGINNING = _distinct(inside=" AND key >= :start AND key < :end")
 
 
@@ -170,6 +171,11 @@ class NameRecords(CataloguePart):
         """The keys of a sort of which there are few, in order."""
         with self._database.read() as connection:
             return sorts(connection, collections, sort)
+
+    def first(self, collections: Sequence[str], sort: str, most: int) -> list[str]:
+        """The first keys of a sort of which there may be many, in order."""
+        wanted = {"sort": sort, "collections": list(collections), "most": most}
+        return [key for (key,) in self._rows(_FIRST.bindparams(**wanted))] if collections else []
 
     def beginning(self, collections: Sequence[str], sort: str, start: str) -> list[str]:
         """Keys of the sort that begin so, ``MOST_SORTS`` at most."""

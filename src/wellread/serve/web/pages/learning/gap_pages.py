@@ -19,11 +19,11 @@ from wellread.serve.features.learning.gap_bodies import (
 )
 from wellread.serve.features.learning.pattern_bodies import patterns_body
 from wellread.serve.guards.asking_rights import Kb, WholeKb
-from wellread.serve.timecodes import window_of
 from wellread.serve.web.charts import bar_chart
 from wellread.serve.web.ingest_runs import Ingest
 from wellread.serve.web.rendering import PageFormat, shown
 from wellread.store.schema.catalogue_values import GapStatus
+from wellread.text.timecodes import window_of
 
 router = APIRouter(include_in_schema=False)
 
