@@ -154,7 +154,6 @@ class Analysis:
         subject: the question without the words of its constraints: what is searched for.
         own_words: the question in the asker's language, where it is searched in another.
         context: an earlier question of the conversation, searched with this one; may be empty.
-        told: sentences that the question before it was answered with, where this one leans on it.
         sides: of a comparison, what each side is called; empty otherwise.
         reasons: why this type and this mode, in words.
         respelt: which words were read in another spelling, in words.
@@ -179,7 +178,6 @@ class Analysis:
     max_clusters: int | None = None
     own_words: str = ""
     context: str = ""
-    told: tuple[str, ...] = ()
     respelt: tuple[str, ...] = ()
     persona: tuple[str, ...] = ()
     relaxed: tuple[Constraint, ...] = ()

@@ -13,7 +13,6 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
-from itertools import chain
 
 from anyio import to_thread
 
@@ -255,7 +254,7 @@ def _part_of(turn: Opened, text: str, before: Sequence[Part], known: Vocabulary)
     further = read.context if read and leans else ""
     context = further if told else turn.context
     asked_so = replace(turn.question, text=text)
-    return replace(turn, question=asked_so, context=context, told=tuple(chain(*said)))
+    return replace(turn, question=asked_so, context=context)
 
 
 def _understand(

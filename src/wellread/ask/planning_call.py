@@ -37,7 +37,7 @@ from wellread.ask.aggregate.coverage import OTHER_PARTS
 from wellread.ask.aggregate.execute import query_of
 from wellread.ask.aggregate.queries.query import CatalogueQuery, Form, nouns
 from wellread.ask.plan import Planned, read_as, read_query
-from wellread.ask.understand.followups.conversation import Opened, sentences_of
+from wellread.ask.understand.followups.conversation import Opened
 from wellread.ask.understand.followups.rewrite import LONGEST, Turn, known_in
 from wellread.ask.understand.mentions import people_in
 from wellread.ask.understand.planted_orders import planted_in
@@ -213,7 +213,6 @@ def _read(turn: Opened, questions: tuple[PlannedQuestion, ...], name: str) -> Re
         question=replace(turn.question, text=turn.asked if same else text),
         reasons=() if same else (f"read by {name}",),
         context="",
-        told=() if same else sentences_of(turn.earlier[-1].answer),
     )
     return Reading(turn=turn, questions=questions, asked=True)
 

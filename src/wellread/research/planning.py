@@ -67,7 +67,6 @@ def turn_to_plain(turn: Opened) -> dict[str, Any]:
         "reasons": list(turn.reasons),
         "failures": list(turn.failures),
         "context": turn.context,
-        "told": list(turn.told),
     }
 
 
@@ -79,7 +78,6 @@ def turn_from_plain(question: Question, plain: Mapping[str, Any]) -> Opened:
         reasons=tuple(plain["reasons"]),
         failures=tuple(plain["failures"]),
         context=plain["context"],
-        told=tuple(plain["told"]),
     )
 
 

@@ -224,7 +224,7 @@ def _chosen(
     """The windows that are shown, each with its sentences, best first, and how sure that is."""
     sides = [_of_side(side, windows, evidence) for side in analysis.sides]
     if sum(map(bool, sides)) < 2:
-        found = judged(_asked(analysis), windows, evidence, readers)
+        found = judged(analysis.wanted, windows, evidence, readers)
         theirs = SAID if analysis.voices and found.readings["most_cover"] else 0.0
         return _first(found, SHOWN), max(theirs, found.confidence)
     share = max(1, READ // len(sides)), max(1, NEAREST // len(sides))
@@ -232,15 +232,10 @@ def _chosen(
     sure: list[float] = []
     for held in sides:
         if held:
-            found = judged(_asked(analysis), held, evidence, readers, most=share)
+            found = judged(analysis.wanted, held, evidence, readers, most=share)
             told += [each for each in _first(found, 1) if each not in told]
             sure.append(found.confidence)
     return told, sum(sure) / len(sure)
-
-
-def _asked(analysis: Analysis) -> str:
-    """What windows are read for: the question, behind the one that it goes on from."""
-    return f"{analysis.context} {analysis.wanted}" if analysis.context else analysis.wanted
 
 
 def _of_side(side: str, windows: Sequence[Window], evidence: Sequence[Evidence]) -> list[Window]:

@@ -45,7 +45,6 @@ class Opened:
         reasons: what was put in for what, in words; empty when nothing was.
         failures: a model that failed to read it, in words.
         context: an earlier question that is searched with this one; it is part of nothing else.
-        told: the sentences of the answer that it follows; none where it stands alone.
         earlier: the turns that it may lean on, oldest first.
         usage: what it cost to have a model read it.
         liking: what its owner prefers.
@@ -56,7 +55,6 @@ class Opened:
     reasons: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
     context: str = ""
-    told: tuple[str, ...] = ()
     earlier: tuple[Turn, ...] = ()
     usage: Usage = field(default_factory=Usage)
     liking: Preferences = field(default_factory=Preferences)
@@ -67,7 +65,6 @@ class Opened:
             analysis,
             respelt=respelt,
             context=self.context,
-            told=self.told,
             liking=self.liking,
         )
 
@@ -118,14 +115,8 @@ async def opened(kb: KnowledgeBase, question: Question, known: Vocabulary) -> Op
         asked=asked,
         reasons=rewritten.reasons,
         context=rewritten.context,
-        told=sentences_of(earlier[-1].answer) if rewritten.reasons else (),
         earlier=tuple(earlier),
     )
-
-
-def sentences_of(text: str) -> tuple[str, ...]:
-    """The sentences of an answer, as they stand."""
-    return tuple(span.of(text) for span in sentence_spans(text))
 
 
 def _session(
