@@ -95,6 +95,17 @@ def test_every_sentence_is_borne_out_and_cut_from_the_text_by_its_span(kb: Knowl
     assert {one.title for one in answer.citations} >= {"Ferry Osprey breaks down"}
 
 
+def test_a_section_shows_places_with_what_answers_marked_and_none_twice(kb: KnowledgeBase) -> None:
+    report = report_of(run(kb, request()))
+    told: list[str] = []
+    for section in report.sections:
+        inside = [one for one in report.answer.sentences if one.span.overlaps(section.span)]
+        assert any(one.marked for one in inside) is section.found
+        told += [one.text for one in inside if one.marked]
+    assert len(told) > 2
+    assert len({*told}) == len(told)
+
+
 def test_one_bibliography_is_numbered_in_the_order_of_the_text(kb: KnowledgeBase) -> None:
     answer = report_of(run(kb, request())).answer
     assert [one.id for one in answer.citations] == list(range(1, len(answer.citations) + 1))
