@@ -97,7 +97,7 @@ def test_a_reload_and_a_second_tab_lose_nothing(
         expect(page.locator("article.answer .said").first).to_contain_text("nine volunteers")
     assert first.url == second.url
     assert "/answers/" in first.url
-    assert len(model.server.chats) - asked_before == 2  # one writes, one judges
+    assert len(model.server.chats) - asked_before == 3  # one reads, one writes, one judges
 
 
 def test_after_a_killed_server_the_question_is_interrupted_and_can_be_asked_again(

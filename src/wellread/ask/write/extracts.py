@@ -44,7 +44,7 @@ logger = logging.getLogger(__name__)
 SHOWN = 3  # extracts of an answer
 ENOUGH = 0.9  # of the score's shares, from which further extracts are not shown
 NEAR = (12, 6)  # windows that are read and compared where several places are wanted
-# Less sure than this, one in 250 questions finds its answer here; it is so of 44 of 100 questions
+# Less sure than this, one in 250 questions finds its answer here; it is so of 42 of 100 questions
 # that were asked of other material (benchmarks/train_extracts.py).
 POSSIBLE = 0.05
 SAID = 0.45  # how sure it is at least that somebody's words with one of the subject's are asked for
