@@ -11,7 +11,7 @@ import pytest
 
 from wellread.answers import Question
 from wellread.ask.aggregate.queries.result import AggregateResult
-from wellread.ask.plan import counts, find
+from wellread.ask.plan import catalogued, find
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.errors import UnknownCollectionError
@@ -172,7 +172,7 @@ def test_counts_are_exact(kb: KnowledgeBase, question: str, number: int) -> None
     ],
 )
 def test_what_texts_say_is_not_counted(kb: KnowledgeBase, question: str) -> None:
-    assert counts(kb, read(kb, question, Filters(collections=("town",)))) is None
+    assert catalogued(kb, read(kb, question, Filters(collections=("town",)))) is None
 
 
 def test_entries_are_documents_where_nothing_is_an_entity(kb: KnowledgeBase) -> None:
@@ -261,7 +261,7 @@ def test_a_constraint_that_names_another_collection_leaves_nothing(kb: Knowledge
         filters=Filters(collections=("town",)),
         constraints=(constraint,),
     )
-    found = counts(kb, analysis)
+    found = catalogued(kb, analysis)
     assert found is not None
     assert isinstance(found, AggregateResult)
     assert found.number == 0

@@ -10,7 +10,7 @@ import pytest
 
 from wellread.answers import Question
 from wellread.ask.aggregate.queries.result import AggregateResult
-from wellread.ask.plan import coverage
+from wellread.ask.plan import catalogued
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ingest.run import add
@@ -52,7 +52,7 @@ def kb(home: Path) -> Iterator[KnowledgeBase]:
 def ask(kb: KnowledgeBase, text: str) -> AggregateResult | None:
     filters = Filters(collections=("river",))
     known = vocabulary_of(kb, filters.collections)
-    return coverage(kb, analyse(Question(text=text, filters=filters), known, date(2025, 1, 1)))
+    return catalogued(kb, analyse(Question(text=text, filters=filters), known, date(2025, 1, 1)))
 
 
 def test_two_dimensions_give_every_cell_also_the_empty_ones(kb: KnowledgeBase) -> None:

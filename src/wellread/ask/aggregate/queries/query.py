@@ -341,8 +341,8 @@ def _problem(query: CatalogueQuery) -> str:
             f'by: the form "{form}" is not divided',
         ),
         (
-            bool(query.by) and counting and what != "documents",
-            f"by: only documents are divided, not {query.of.many}",
+            bool(query.by) and counting and what not in ("documents", "entities"),
+            f"by: only documents and entities are divided, not {query.of.many}",
         ),
     )
     return next((said for wrong, said in checks if wrong), "")

@@ -1,0 +1,88 @@
+"""What was learned from example questions: which reading a question to the catalogue has.
+
+A question comes with all that could be looked up masked: "How many {noun} mention {topic}?". A
+linear model over its words, pairs and triples of words tells the reading; one of the readings is
+that the texts are asked, and not the catalogue. ``benchmarks/train_catalogue.py`` writes its
+numbers, from examples that stand there as plain lines.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+import numpy as np
+from numpy.typing import NDArray
+
+FILE = "catalogue_model.npz"
+TEXTS = "passages"  # the reading of questions about what texts say
+NAMING = "naming"  # beside a reading: documents have to name the topic
+TOPIC = "{topic}"
+FIRST, LAST = "^", "$"
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogueModel:
+    """What was learned.
+
+    Attributes:
+        readings: the columns of the weights, ``NAMING`` among them.
+        weights: a row for each feature.
+        words: those that examples of questions to the catalogue consist of.
+        around: pairs of words between which a topic stood; what begins a question is ``FIRST``.
+    """
+
+    readings: tuple[str, ...]
+    weights: Mapping[str, Floats]
+    words: frozenset[str]
+    around: frozenset[tuple[str, str]]
+    before: frozenset[str]
+    after: frozenset[str]
+
+    def scores(self, masked: Sequence[str]) -> dict[str, float]:
+        """How well each reading fits a question."""
+        names = features(masked)
+        rows = [self.weights[name] for name in names if name in self.weights]
+        total = np.sum(rows, axis=0) if rows else np.zeros(len(self.readings), np.float32)
+        scaled = total / np.sqrt(len(names))
+        return dict(zip(self.readings, map(float, scaled), strict=True))
+
+    def frames(self, before: str, after: str) -> bool:
+        """Whether a topic may stand between two words: both were seen beside one.
+
+        At an end of the question the two must have been seen together.
+        """
+        if before == FIRST or after == LAST:
+            return (before, after) in self.around
+        return before in self.before and after in self.after
+
+
+def features(masked: Sequence[str]) -> list[str]:
+    """The words, pairs and triples of words of a masked question, each once."""
+    ends = [FIRST, *masked, LAST]
+    pairs = (" ".join(pair) for pair in itertools.pairwise(ends))
+    triples = (" ".join(three) for three in zip(ends, ends[1:], ends[2:], strict=False))
+    return list(dict.fromkeys((*masked, *pairs, *triples)))
+
+
+@cache
+def learned() -> CatalogueModel:
+    """The model that ships."""
+    with (resources.files(__package__) / FILE).open("rb") as file, np.load(file) as kept:
+        around = frozenset(
+            (before, after) for before, after in (str(pair).split(" ") for pair in kept["around"])
+        )
+        weights = kept["weights"].astype(np.float32)
+        return CatalogueModel(
+            readings=tuple(map(str, kept["readings"])),
+            weights=dict(zip(map(str, kept["features"]), weights, strict=True)),
+            words=frozenset(map(str, kept["words"])),
+            around=around,
+            before=frozenset(before for before, _ in around),
+            after=frozenset(after for _, after in around),
+        )
