@@ -138,12 +138,18 @@ def marked(kb: KnowledgeBase, one: Mapping[str, Any]) -> tuple[str, str]:
             "there" not in one or bool(found.number) is one["there"],
             "kinds" not in one or found.kind in one["kinds"],
             one.get("says", "") in found.sentence.lower(),
-            "rows" not in one or {row.cells[0] for row in found.rows} == set(one["rows"]),
-            "first" not in one or [row.cells[0] for row in found.rows[:1]] == [one["first"]],
+            "rows" not in one or set(one["rows"]) in names_of(found),
+            "first" not in one
+            or one["first"] in [name for row in found.rows[:1] for name in row.cells[:1]],
             all(has_row(found, *cells) for cells in one.get("cells", ())),
         )
     )
     return ("right" if right else "wrong"), found.sentence
+
+
+def names_of(result: AggregateResult) -> list[set[str]]:
+    """What the rows are called, whether the name stands first or behind a group."""
+    return [{row.cells[at] for row in result.rows} for at in range(min(2, len(result.columns)))]
 
 
 def has_row(result: AggregateResult, name: str, number: str) -> bool:

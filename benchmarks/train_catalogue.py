@@ -15,6 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -30,15 +31,16 @@ from wellread.ask.aggregate.read.catalogue_model import (
     TOPIC,
     features,
 )
-from wellread.ask.aggregate.read.read_catalogue import LEAST, SURE, joined
-from wellread.text.english import STOP_WORDS
+from wellread.ask.aggregate.read.read_catalogue import joined
+from wellread.text.english import PREPOSITIONS, STOP_WORDS
 from wellread.text.tokens import tokens_of
 
 EXAMPLES = ROOT / "benchmarks" / "questions" / "catalogue-examples.txt"
 MODEL = ROOT / "src" / "wellread" / "ask" / "aggregate" / "read" / FILE
 PENALTY = 0.3
-LEAST = 2  # examples that have a feature
+LEAST_EXAMPLES = 2  # that have a feature
 
+SMALL = STOP_WORDS | PREPOSITIONS
 Doubles = NDArray[np.float64]
 _SLOT = re.compile(r"(\{\w+\})")
 
@@ -59,7 +61,10 @@ def main() -> None:
     known = known_words(given)
     masked = [masked_words(one, known) for one in given]
     counts = Counter(name for words in masked for name in features(words))
-    kept = {name: at for at, name in enumerate(n for n, held in counts.items() if held >= LEAST)}
+    kept = {
+        name: at
+        for at, name in enumerate(n for n, held in counts.items() if held >= LEAST_EXAMPLES)
+    }
     rows = np.zeros((len(given), len(kept)))
     for row, words in zip(rows, masked, strict=True):
         names = features(words)
@@ -75,16 +80,14 @@ def main() -> None:
     inverse = np.linalg.inv(rows @ rows.T + PENALTY * np.eye(len(given)))
     print_left_out(given, masked, readings, wanted - (inverse @ wanted) / np.diag(inverse)[:, None])
     weights = rows.T @ inverse @ wanted
-    around = sorted(
-        {pair for one, words in zip(given, masked, strict=True) for pair in pairs(one, words)}
-    )
+    around = {line for one, words in zip(given, masked, strict=True) for line in beside(one, words)}
     np.savez_compressed(
         MODEL,
         readings=np.array(readings),
         features=np.array(list(kept)),
         weights=weights.astype(np.float16),
         words=np.array(sorted(known)),
-        around=np.array([" ".join(pair) for pair in around]),
+        around=np.array(sorted(around)),
     )
     print(f"{len(given)} examples, {len(kept)} features, {Path(MODEL).stat().st_size:,} bytes")
 
@@ -119,17 +122,16 @@ def known_words(given: Sequence[Example]) -> frozenset[str]:
 def masked_words(one: Example, known: frozenset[str]) -> list[str]:
     """An example with what would be taken for a topic as one."""
     words = [
-        word if _SLOT.match(word) or word in known or word in STOP_WORDS else TOPIC
-        for word in one.words
+        word if _SLOT.match(word) or word in known or word in SMALL else TOPIC for word in one.words
     ]
     return joined(words)
 
 
-def pairs(one: Example, words: Sequence[str]) -> list[tuple[str, str]]:
-    """What stands around the topic of a question to the catalogue."""
+def beside(one: Example, words: Sequence[str]) -> list[str]:
+    """The reading of an example with what stands around its topic."""
     ends = [FIRST, *words, LAST]
     places = [at for at, word in enumerate(ends) if word == TOPIC and one.reading != TEXTS]
-    return [(ends[at - 1], ends[at + 1]) for at in places]
+    return [f"{one.reading} {ends[at - 1]} {ends[at + 1]}" for at in places]
 
 
 def print_left_out(
@@ -137,10 +139,10 @@ def print_left_out(
 ) -> None:
     """How the lines are read by what was learned from the others."""
     texts = readings.index(TEXTS)
-    for sure in (0.0, SURE, 0.2, 0.3):
+    for least, sure in product((0.3, 0.4, 0.5, 0.6), (0.1, 0.2, 0.3)):
         read = [
             readings[at]
-            if at != texts and row[at] >= max(LEAST, row[texts] + sure) and words.count(TOPIC) < 2
+            if at != texts and row[at] >= max(least, row[texts] + sure) and words.count(TOPIC) < 2
             else TEXTS
             for at, row, words in zip(scores[:, :-1].argmax(axis=1), scores, masked, strict=True)
         ]
@@ -149,7 +151,7 @@ def print_left_out(
         right = sum(wanted == name for wanted, name in mine) / len(mine)
         other = sum(name not in (wanted, TEXTS) for wanted, name in mine) / len(mine)
         taken = [name != TEXTS for wanted, name in pairs if wanted == TEXTS]
-        print(f"surer by {sure}: {right:.3f} right, {other:.3f} another reading; ", end="")
+        print(f"{least} {sure}: {right:.3f} right, {other:.3f} another reading; ", end="")
         print(f"of the texts {sum(taken) / len(taken):.3f} taken for one")
 
 

@@ -22,6 +22,7 @@ TEXTS = "passages"  # the reading of questions about what texts say
 NAMING = "naming"  # beside a reading: documents have to name the topic
 TOPIC = "{topic}"
 FIRST, LAST = "^", "$"
+LOOKING = frozenset(("count", "mentions", "list", "exists"))  # name their topics alike
 
 Floats = NDArray[np.float32]
 
@@ -34,15 +35,15 @@ class CatalogueModel:
         readings: the columns of the weights, ``NAMING`` among them.
         weights: a row for each feature.
         words: those that examples of questions to the catalogue consist of.
-        around: pairs of words between which a topic stood; what begins a question is ``FIRST``.
+        around: pairs of words between which a topic stood, by reading; what begins a question is
+            ``FIRST``.
     """
 
     readings: tuple[str, ...]
     weights: Mapping[str, Floats]
     words: frozenset[str]
-    around: frozenset[tuple[str, str]]
+    around: Mapping[str, frozenset[tuple[str, str]]]
     before: frozenset[str]
-    after: frozenset[str]
 
     def scores(self, masked: Sequence[str]) -> dict[str, float]:
         """How well each reading fits a question."""
@@ -52,14 +53,16 @@ class CatalogueModel:
         scaled = total / np.sqrt(len(names))
         return dict(zip(self.readings, map(float, scaled), strict=True))
 
-    def frames(self, before: str, after: str) -> bool:
+    def frames(self, reading: str, before: str, after: str) -> bool:
         """Whether a topic may stand between two words: both were seen beside one.
 
         At an end of the question the two must have been seen together.
         """
+        alike = LOOKING if reading in LOOKING else (reading,)
+        pairs = [pair for name in alike for pair in self.around.get(name, ())]
         if before == FIRST or after == LAST:
-            return (before, after) in self.around
-        return before in self.before and after in self.after
+            return (before, after) in pairs
+        return any(before == one for one, _ in pairs) and any(after == one for _, one in pairs)
 
 
 def features(masked: Sequence[str]) -> list[str]:
@@ -74,15 +77,15 @@ def features(masked: Sequence[str]) -> list[str]:
 def learned() -> CatalogueModel:
     """The model that ships."""
     with (resources.files(__package__) / FILE).open("rb") as file, np.load(file) as kept:
-        around = frozenset(
-            (before, after) for before, after in (str(pair).split(" ") for pair in kept["around"])
-        )
+        around: dict[str, set[tuple[str, str]]] = {}
+        for line in kept["around"]:
+            reading, before, after = str(line).split(" ")
+            around.setdefault(reading, set()).add((before, after))
         weights = kept["weights"].astype(np.float32)
         return CatalogueModel(
             readings=tuple(map(str, kept["readings"])),
             weights=dict(zip(map(str, kept["features"]), weights, strict=True)),
             words=frozenset(map(str, kept["words"])),
-            around=around,
-            before=frozenset(before for before, _ in around),
-            after=frozenset(after for _, after in around),
+            around={name: frozenset(pairs) for name, pairs in around.items()},
+            before=frozenset(before for pairs in around.values() for before, _ in pairs),
         )

@@ -50,7 +50,7 @@ from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, ConstraintKind, NamedEntity
 from wellread.store.catalogue.documents.aggregates import FIELDS
-from wellread.text.english import NUMBER_WORDS, STOP_WORDS
+from wellread.text.english import NUMBER_WORDS, PREPOSITIONS, STOP_WORDS
 from wellread.text.names import singular
 from wellread.text.periods import expressions_of
 from wellread.text.tokens import ARTICLES, Token, key_of_words, tokens_of
@@ -61,8 +61,9 @@ logger = logging.getLogger(__name__)
 NOUN, IN, BY, PERSON, WHEN = "{noun}", "{in}", "{by}", "{person}", "{when}"
 VALUE, NUMBER, RELATION = "{value}", "{number}", "{relation}"
 WITHIN = (IN, PERSON, WHEN, VALUE)
-SURE = 0.1  # by how much a reading has to fit better than that the texts are asked
-LEAST = 0.3  # how well it has to fit
+SURE = 0.2  # by how much a reading has to fit better than that the texts are asked
+LEAST = 0.45  # how well it has to fit
+SWALLOWED = 0.25  # less for each known word that is taken for a part of the topic
 MOST_READINGS = 300  # that are scored
 MOST_TOKENS = 24
 LONGEST_VALUE = 5
@@ -97,6 +98,7 @@ class Piece:
 
     Attributes:
         first, last: which words, the last not included.
+        known: what could be something else, but is taken for a part of the topic.
     """
 
     slot: str
@@ -108,6 +110,7 @@ class Piece:
     entities: tuple[NamedEntity, ...] = ()
     number: int | None = None
     said: Said | None = None
+    known: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,6 +260,8 @@ class QuestionWords:
                 noun = known.get(self._phrase(first, last))
                 if noun is None:
                     continue
+                if noun.what == "entities" and noun.names:
+                    noun, last = self._with_other(noun, last, known)
                 yield Piece(slot=NOUN, first=first, last=last, noun=noun)
                 if noun.what == "documents":
                     yield Piece(slot=IN, first=first, last=last, noun=noun, filters=noun.filters)
@@ -268,6 +273,16 @@ class QuestionWords:
                 if word == "type":
                     yield Piece(slot=BY, first=first, last=first + 1, by="kind")
 
+    def _with_other(self, noun: Noun, last: int, known: Mapping[str, Noun]) -> tuple[Noun, int]:
+        """The noun with one beside it: "tools or methods"."""
+        if self.plain[last : last + 1] not in (["or"], ["and"]) or last + 1 >= len(self.tokens):
+            return noun, last
+        other = known.get(self._phrase(last + 1, last + 2))
+        if other is None or other.what != "entities" or not other.names:
+            return noun, last
+        both = replace(noun, one=f"{noun.one} or {other.one}", names=(*noun.names, *other.names))
+        return both, last + 2
+
     def _values(self) -> Iterator[Piece]:
         """The longest value of the taxonomy that begins at each word."""
         for first in range(len(self.tokens)):
@@ -275,7 +290,11 @@ class QuestionWords:
                 words = self.plain[first:last]
                 if words[0] in STOP_WORDS or words[-1] in STOP_WORDS:
                     continue
-                pairs = self.vocabulary.taxonomy.get(key_of_words(words), ())
+                pairs = tuple(
+                    pair
+                    for pair in self.vocabulary.taxonomy.get(key_of_words(words), ())
+                    if pair[1] not in self.vocabulary.entity_types
+                )
                 if pairs:
                     filters = Filters(taxonomy=pairs)
                     piece = Piece(slot=VALUE, first=first, last=last, filters=filters)
@@ -324,7 +343,7 @@ class QuestionWords:
         led = 0  # how many words a topic may go on that is made of known words
         for at, (token, options) in enumerate(zip(self.tokens, self.options, strict=True)):
             mine = list(options)
-            stop = token.plain in STOP_WORDS
+            stop = token.plain in STOP_WORDS or token.plain in PREPOSITIONS
             known = token.plain in model.words
             if at in self._fixed:
                 found.append(mine)
@@ -335,7 +354,8 @@ class QuestionWords:
                 led = MOST_WORDS
             named = any(piece.entities for piece in options)
             if not stop and not named and (led or not (known or mine)):
-                mine.append(Piece(slot=TOPIC, first=at, last=at + 1))
+                taken = known or bool(options)
+                mine.append(Piece(slot=TOPIC, first=at, last=at + 1, known=taken))
             led = max(0, led - 1)
             found.append(mine)
         return found
@@ -352,12 +372,13 @@ def best_reading(words: QuestionWords, model: CatalogueModel) -> Reading | None:
         slots = [piece.slot for piece in pieces]
         runs = _runs(slots)
         masked = [slots[start] for start, _ in runs]
-        if not _possible(masked, model):
+        if not _possible(masked):
             continue
         scores = model.scores(masked)
         naming = scores.pop(NAMING)
         name = max(scores, key=lambda one: scores[one])
-        if best is not None and scores[name] <= best.score:
+        score = scores[name] - SWALLOWED * sum(piece.known for piece in pieces)
+        if (best is not None and score <= best.score) or not _framed(name, masked, model):
             continue
         texts = scores[TEXTS]
         topic = next((pieces[start:end] for start, end in runs if slots[start] == TOPIC), [])
@@ -366,7 +387,7 @@ def best_reading(words: QuestionWords, model: CatalogueModel) -> Reading | None:
             pieces=tuple(pieces),
             topic=tuple(topic),
             naming=naming > 0.5,
-            score=scores[name],
+            score=score,
         )
     if best is None or best.name == TEXTS or best.score < max(LEAST, texts + SURE):
         return None
@@ -384,16 +405,21 @@ def _paths(choices: Sequence[Sequence[Piece]], start: int = 0) -> Iterator[list[
             yield [piece, *others]
 
 
-def _possible(masked: Sequence[str], model: CatalogueModel) -> bool:
-    """Whether no slot is there too often, and the topic stands where one may."""
+def _possible(masked: Sequence[str]) -> bool:
+    """Whether no slot is there too often."""
     most = {NOUN: 1, TOPIC: 1, NUMBER: 1, RELATION: 1, BY: 2, WHEN: 1, IN: 2}
     if any(masked.count(slot) > number for slot, number in most.items()):
         return False
-    if TOPIC not in masked:
-        return RELATION not in masked
+    return TOPIC in masked or RELATION not in masked
+
+
+def _framed(reading: str, masked: Sequence[str], model: CatalogueModel) -> bool:
+    """Whether the topic stands where one does in questions that are read so."""
+    if TOPIC not in masked or reading == TEXTS:
+        return True
     ends = [FIRST, *masked, LAST]
     at = ends.index(TOPIC)
-    return model.frames(ends[at - 1], ends[at + 1])
+    return model.frames(reading, ends[at - 1], ends[at + 1])
 
 
 # --- from a reading to a query ---
@@ -403,6 +429,8 @@ def _queries(kb: KnowledgeBase, words: QuestionWords, reading: Reading) -> Itera
     analysis, name = words.analysis, reading.name
     noun = next((piece.noun for piece in reading.filled(NOUN)), None)
     of = noun or Noun(what="documents", one="document")
+    if noun is None and reading.filled(VALUE) and words.vocabulary.entity_types:
+        of = Noun(what="entities", one="entity")
     limits = [piece.filters for piece in reading.pieces if piece.slot in WITHIN and piece.filters]
     fixed = [one.filters for one in analysis.constraints if _SLOTS.get(one.kind) == ""]
     where = (analysis.filters, *limits, *fixed)
@@ -436,9 +464,11 @@ def _queries(kb: KnowledgeBase, words: QuestionWords, reading: Reading) -> Itera
 
 def _entities(analysis: Analysis, plain: CatalogueQuery, related: Walk | None) -> CatalogueQuery:
     """A list of entities; of what is explored, grouped and by how well they fit."""
-    if related or analysis.type != "exploratory":
+    if related or analysis.type == "counting":
         return replace(plain, related=related)
-    return replace(plain, order="relevance")
+    kinds = ("kind", "source_type")
+    soft = tuple(one for one in analysis.constraints if one.kind not in (*kinds, "taxonomy"))
+    return replace(plain, order="relevance", where=plain.where, soft=soft)
 
 
 def _coverage(
