@@ -99,10 +99,10 @@ def test_the_whole_is_divided_in_every_way_within_the_collection(kb: KnowledgeBa
 
 
 def test_a_topic_narrows_it_and_one_that_is_not_there_is_left_to_others(kb: KnowledgeBase) -> None:
-    tally = ask(kb, "What do you know about the weir?")
+    tally = ask(kb, "How well is the weir covered?")
     assert tally is not None
     assert tally.number == 2  # its entry and the notes
-    assert ask(kb, "What do you know about zeppelins?") is None
+    assert ask(kb, "How well are zeppelins covered?") is None
 
 
 @pytest.mark.parametrize("question", ["How good is our weir coverage?", "Our weir coverage?"])

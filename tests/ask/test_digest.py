@@ -158,7 +158,6 @@ async def test_where_nothing_is_recent_all_dates_are_told_with_a_note(kb: Knowle
         "How is the news written?",
         "What happens on Monday?",
         "What happened in the show?",
-        "Is there anything about islands?",
     ],
 )
 def test_a_subject_is_left_to_the_search(kb: KnowledgeBase, question: str) -> None:

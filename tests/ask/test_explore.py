@@ -18,9 +18,9 @@ from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.errors import UnknownCollectionError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.questions import Analysis, Constraint
+from wellread.questions import Analysis
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.types import Filters, Span
+from wellread.types import Filters
 
 TODAY = date(2026, 5, 1)
 ENTRIES = {
@@ -178,14 +178,7 @@ def test_the_askers_filters_and_the_questions_limits_hold(kb: KnowledgeBase) -> 
     found = catalogued(kb, replace(analysis, filters=filters))
     assert found is not None
     assert set(rows(found)) == {"Drip hose"}
-    limit = Constraint(
-        kind="taxonomy",
-        span=Span(start=0, end=4),
-        value="seasons: spring",
-        filters=Filters(taxonomy=(("seasons", "spring"),)),
-    )
-    limited = catalogued(kb, replace(analysis, constraints=(limit,)))
-    assert limited is not None
+    limited = ask(kb, "What is there about water in spring?")
     assert set(rows(limited)) == {"Rain barrel", "Swale"}
 
 

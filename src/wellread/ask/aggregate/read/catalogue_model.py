@@ -37,13 +37,14 @@ class CatalogueModel:
         words: those that examples of questions to the catalogue consist of.
         around: pairs of words between which a topic stood, by reading; what begins a question is
             ``FIRST``.
+        leading: words before a topic that ends a question.
     """
 
     readings: tuple[str, ...]
     weights: Mapping[str, Floats]
     words: frozenset[str]
     around: Mapping[str, frozenset[tuple[str, str]]]
-    before: frozenset[str]
+    leading: frozenset[str]
 
     def scores(self, masked: Sequence[str]) -> dict[str, float]:
         """How well each reading fits a question."""
@@ -87,5 +88,7 @@ def learned() -> CatalogueModel:
             weights=dict(zip(map(str, kept["features"]), weights, strict=True)),
             words=frozenset(map(str, kept["words"])),
             around={name: frozenset(pairs) for name, pairs in around.items()},
-            before=frozenset(before for pairs in around.values() for before, _ in pairs),
+            leading=frozenset(
+                before for pairs in around.values() for before, after in pairs if after == LAST
+            ),
         )

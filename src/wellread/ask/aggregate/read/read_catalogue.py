@@ -350,7 +350,7 @@ class QuestionWords:
                 continue
             if known:
                 mine.append(Piece(slot=token.plain, first=at, last=at + 1))
-            if at and self.plain[at - 1] in model.before and self.plain[at - 1] in model.words:
+            if at and self.plain[at - 1] in model.leading and self.plain[at - 1] in model.words:
                 led = MOST_WORDS
             named = any(piece.entities for piece in options)
             if not stop and not named and (led or not (known or mine)):
