@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.paths import ROOT
-from wellread.ask.aggregate.read.catalogue_model import (
+from wellread.ask.aggregate.read.catalogue_reading import (
     FILE,
     FIRST,
     LAST,
@@ -30,8 +30,8 @@ from wellread.ask.aggregate.read.catalogue_model import (
     TEXTS,
     TOPIC,
     features,
+    joined,
 )
-from wellread.ask.aggregate.read.read_catalogue import joined
 from wellread.text.english import PREPOSITIONS, STOP_WORDS
 from wellread.text.tokens import tokens_of
 
@@ -95,7 +95,7 @@ def main() -> None:
 def examples() -> list[Example]:
     """The lines of the file."""
     found: list[Example] = []
-    reading, flags = "", ()
+    reading, flags = "", list[str]()
     for line in EXAMPLES.read_text(encoding="utf-8").splitlines():
         if line.startswith("["):
             reading, *flags = line.strip("[]").split()

@@ -1,163 +1,64 @@
-"""Reads a question to the catalogue: names are looked up, the words around them by examples.
+"""Turns the reading of a question (``catalogue_reading.py``) into a query to the catalogue.
 
-What can be looked up (nouns, people, values of the taxonomy, times, entities) becomes slots. A word
-that no example of such a question has is a part of the topic. What a word is may be open
-("category" divides, or is counted), so all readings are scored by what was learned from examples
-(``catalogue_model.py``), and the best one counts. Where that says that the texts are asked, where
-a word is left over, or a slot that the reading needs is missing, there is none: the passages
-answer.
+There is none where the reading says that the texts are asked, where a slot that it needs is
+missing, or where the catalogue cannot tell: the passages answer.
 """
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from datetime import date
+from dataclasses import replace
+from typing import Literal
 
 from wellread.ask.aggregate.newest import newest_of
 from wellread.ask.aggregate.queries.holding import documents_about
 from wellread.ask.aggregate.queries.query import (
-    MOST_WORDS,
     PERIODS,
     CatalogueQuery,
     Hop,
     Name,
     Noun,
+    Order,
     QueryError,
     Topic,
     Walk,
-    nouns,
     said,
-    spelling,
 )
 from wellread.ask.aggregate.queries.result import limits_of, scope_of
-from wellread.ask.aggregate.read.catalogue_model import (
-    FIRST,
-    LAST,
-    NAMING,
-    TEXTS,
-    TOPIC,
-    CatalogueModel,
+from wellread.ask.aggregate.read.catalogue_reading import (
+    ADJUNCTS,
+    BY,
+    INSIDE_A_TOPIC,
+    NOUN,
+    NUMBER,
+    PERSON,
+    RELATION,
+    VALUE,
+    WHEN,
+    WITHIN,
+    Piece,
+    QuestionWords,
+    Reading,
+    best_reading,
     learned,
 )
-from wellread.ask.aggregate.read.relation_senses import RelationWords, Said, relation_words
-from wellread.ask.understand.mentions import people_in
-from wellread.ask.understand.time_windows import of_days
-from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
+from wellread.ask.aggregate.read.relation_senses import relation_words
+from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis, ConstraintKind, NamedEntity
-from wellread.store.catalogue.documents.aggregates import FIELDS
-from wellread.text.english import NUMBER_WORDS, PREPOSITIONS, STOP_WORDS
-from wellread.text.names import singular
-from wellread.text.periods import expressions_of
-from wellread.text.tokens import ARTICLES, Token, key_of_words, tokens_of
-from wellread.types import Filters, Span
+from wellread.questions import Analysis
 
 logger = logging.getLogger(__name__)
 
-NOUN, IN, BY, PERSON, WHEN = "{noun}", "{in}", "{by}", "{person}", "{when}"
-VALUE, NUMBER, RELATION = "{value}", "{number}", "{relation}"
-WITHIN = (IN, PERSON, WHEN, VALUE)
-SURE = 0.2  # by how much a reading has to fit better than that the texts are asked
-LEAST = 0.45  # how well it has to fit
-SWALLOWED = 0.25  # less for each known word that is taken for a part of the topic
-MOST_READINGS = 300  # that are scored
-MOST_TOKENS = 24
-LONGEST_VALUE = 5
+DOCUMENT = Noun(what="documents", one="document")
 SHOWN = 3  # the next ones too: the first that has the word may mean something else by it
-INSIDE_A_TOPIC = frozenset("of the a an and or for in to".split())
-MOST_INSIDE = 2  # such words between two others
 NEWS_ITSELF = frozenset("new newest news headlines".split())  # of no earlier subject
-_SLOTS: Mapping[ConstraintKind, str] = {
-    "time": WHEN,
-    "author": PERSON,
-    "speaker": PERSON,
-    "taxonomy": VALUE,
-    "language": "",
-    "collection": "",
-}
-# What a reading needs, one of each set.
-_NEEDED: Mapping[str, tuple[frozenset[str], ...]] = {
-    "count": (frozenset({NOUN}),),
-    "mentions": (frozenset({TOPIC}),),
-    "list": (frozenset({NOUN, TOPIC, PERSON, WHEN, VALUE}),),
-    "exists": (frozenset({TOPIC, PERSON, WHEN, VALUE}),),
-    "trend": (frozenset({TOPIC}),),
-    "most": (frozenset({BY}), frozenset({NOUN})),
-    "fewest": (frozenset({BY}), frozenset({NOUN})),
-    "oldest": (frozenset({NOUN, TOPIC, PERSON}),),
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
-    """Some words of the question as one slot, or one word; ``slot`` is empty for what says nothing.
-
-    Attributes:
-        first, last: which words, the last not included.
-        known: what could be something else, but is taken for a part of the topic.
-    """
-
-    slot: str
-    first: int
-    last: int
-    noun: Noun | None = None
-    by: str = ""
-    filters: Filters | None = None
-    entities: tuple[NamedEntity, ...] = ()
-    number: int | None = None
-    said: Said | None = None
-    known: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """One way to take the pieces of a question; ``topic`` are those that name what it is about."""
-
-    name: str
-    pieces: tuple[Piece, ...]
-    topic: tuple[Piece, ...]
-    naming: bool
-    score: float
-
-    def filled(self, slot: str) -> list[Piece]:
-        """The pieces of a slot."""
-        return [piece for piece in self.pieces if piece.slot == slot]
-
-
-def joined(words: Sequence[str]) -> list[str]:
-    """Words and slots with each run of a topic as one."""
-    return [words[start] for start, _ in _runs(words)]
-
-
-def _runs(words: Sequence[str]) -> list[tuple[int, int]]:
-    """Where each word stands, parts of a topic together with the small words between them.
-
-    An article before a topic says nothing.
-    """
-    found: list[tuple[int, int]] = []
-    place = 0
-    while place < len(words):
-        end = place + 1
-        while words[place] == TOPIC:
-            after = end
-            while after < len(words) and words[after] in INSIDE_A_TOPIC:
-                after += 1
-            if after - end > MOST_INSIDE or words[after : after + 1] != [TOPIC]:
-                break
-            end = after + 1
-        led = words[place] in ARTICLES and words[end : end + 1] == [TOPIC]
-        if not led:
-            found.append((place, end))
-        place = end
-    return found
 
 
 def read_catalogue(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery]:
-    """The query that the question is read as; none where the texts are asked.
+    """The queries that the question is read as, the best first; none where the texts are asked.
 
     Raises:
         UnknownCollectionError: the asker's filters name a collection that does not exist.
@@ -177,322 +78,100 @@ def read_catalogue(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQ
         yield from _queries(kb, words, reading)
 
 
-class QuestionWords:
-    """The words of a question, and as what each of them may be taken."""
-
-    def __init__(
-        self, analysis: Analysis, vocabulary: Vocabulary, relations: RelationWords
-    ) -> None:
-        self.analysis, self.vocabulary = analysis, vocabulary
-        vocabulary.learn(analysis.question)
-        self.tokens: list[Token] = tokens_of(analysis.question)
-        self.plain = [token.plain for token in self.tokens]
-        self.options: list[list[Piece]] = [[] for _ in self.tokens]
-        self._fixed: set[int] = set()
-        self._add_limits()
-        self._add_times()
-        for sources in (self._nouns(), self._values(), self._names(), self._numbers()):
-            for piece in sources:
-                if self._fixed.isdisjoint(range(piece.first, piece.last)):
-                    self.options[piece.first].append(piece)
-        if analysis.entities:
-            blocked = [
-                any(one.span.overlaps(self.span(at, at + 1)) for one in analysis.entities)
-                for at in range(len(self.tokens))
-            ]
-            for one in relations.find(self.plain, blocked):
-                piece = Piece(slot=RELATION, first=one.first, last=one.last, said=one)
-                self.options[one.first].append(piece)
-
-    def span(self, first: int, last: int) -> Span:
-        """Where these words stand."""
-        return Span(start=self.tokens[first].start, end=self.tokens[last - 1].end)
-
-    def places(self, span: Span) -> tuple[int, int]:
-        """The words at a place of the question; two equal numbers where there are none."""
-        inside = [at for at in range(len(self.tokens)) if self.span(at, at + 1).overlaps(span)]
-        return (inside[0], inside[-1] + 1) if inside else (0, 0)
-
-    def _add_limits(self) -> None:
-        """What is read as a limit already is nothing else."""
-        known = nouns(self.vocabulary)
-        for one in self.analysis.constraints:
-            first, last = self.places(one.span)
-            slot = _SLOTS.get(one.kind)
-            if slot is not None and first < last:
-                piece = Piece(slot=slot, first=first, last=last, filters=one.filters)
-                self.options[first].append(self._with_dimension(piece))
-                self._fixed.update(range(first, last))
-            elif last - first > 1 and self._phrase(first, last) not in known:
-                # "papers or transcripts"
-                called = " or ".join(map(said, one.value.split(" or ")))
-                noun = Noun(what="documents", one=called, filters=one.filters)
-                for name in (NOUN, IN):
-                    self.options[first].append(
-                        Piece(slot=name, first=first, last=last, noun=noun, filters=one.filters)
-                    )
-                self._fixed.update(range(first, last))
-
-    def _add_times(self) -> None:
-        """A year or month that stands beside a noun for documents."""
-        if any(one.kind == "time" for one in self.analysis.constraints):
-            return
-        found = expressions_of(self.analysis.question, date.today())
-        for one in found if len(found) == 1 else ():
-            first, last = self.places(Span(start=one.start, end=one.end))
-            filters = of_days(one.period.first, one.period.last)
-            if one.period.month is None and first < last:
-                self.options[first].append(
-                    Piece(slot=WHEN, first=first, last=last, filters=filters)
-                )
-
-    def _phrase(self, first: int, last: int) -> str:
-        return spelling(self.span(first, last).of(self.analysis.question))
-
-    def _nouns(self) -> Iterator[Piece]:
-        """The longest noun that begins at each word, and what it may divide by."""
-        known = nouns(self.vocabulary)
-        for first in range(len(self.tokens)):
-            word = singular(self.plain[first]) or self.plain[first]
-            if word in PERIODS:
-                yield Piece(slot=BY, first=first, last=first + 1, by=word)
-            for last in range(min(first + MOST_WORDS, len(self.tokens)), first, -1):
-                noun = known.get(self._phrase(first, last))
-                if noun is None:
-                    continue
-                if noun.what == "entities" and noun.names:
-                    noun, last = self._with_other(noun, last, known)
-                yield Piece(slot=NOUN, first=first, last=last, noun=noun)
-                if noun.what == "documents":
-                    yield Piece(slot=IN, first=first, last=last, noun=noun, filters=noun.filters)
-                elif noun.what == "values" or noun.what in FIELDS:
-                    by = noun.names[0] if noun.names else noun.what
-                    yield Piece(slot=BY, first=first, last=last, noun=noun, by=by)
-                break
-            else:
-                if word == "type":
-                    yield Piece(slot=BY, first=first, last=first + 1, by="kind")
-
-    def _with_other(self, noun: Noun, last: int, known: Mapping[str, Noun]) -> tuple[Noun, int]:
-        """The noun with one beside it: "tools or methods"."""
-        if self.plain[last : last + 1] not in (["or"], ["and"]) or last + 1 >= len(self.tokens):
-            return noun, last
-        other = known.get(self._phrase(last + 1, last + 2))
-        if other is None or other.what != "entities" or not other.names:
-            return noun, last
-        both = replace(noun, one=f"{noun.one} or {other.one}", names=(*noun.names, *other.names))
-        return both, last + 2
-
-    def _values(self) -> Iterator[Piece]:
-        """The longest value of the taxonomy that begins at each word."""
-        for first in range(len(self.tokens)):
-            for last in range(min(first + LONGEST_VALUE, len(self.tokens)), first, -1):
-                words = self.plain[first:last]
-                if words[0] in STOP_WORDS or words[-1] in STOP_WORDS:
-                    continue
-                pairs = tuple(
-                    pair
-                    for pair in self.vocabulary.taxonomy.get(key_of_words(words), ())
-                    if pair[1] not in self.vocabulary.entity_types
-                )
-                if pairs:
-                    filters = Filters(taxonomy=pairs)
-                    piece = Piece(slot=VALUE, first=first, last=last, filters=filters)
-                    yield self._with_dimension(piece)
-                    break
-
-    def _with_dimension(self, piece: Piece) -> Piece:
-        """A value with the name of its dimension right before or after it."""
-        taxonomy = piece.filters.taxonomy if piece.filters else ()
-        names = {spelling(said(name)) for name, _ in taxonomy}
-        if piece.last < len(self.tokens) and self._phrase(piece.last, piece.last + 1) in names:
-            return replace(piece, last=piece.last + 1)
-        if piece.first and self._phrase(piece.first - 1, piece.first) in names:
-            longer = replace(piece, first=piece.first - 1)
-            self.options[longer.first].append(longer)
-        return piece
-
-    def _names(self) -> Iterator[Piece]:
-        """People and entities."""
-        for one in people_in(self.analysis.question, self.vocabulary):
-            first, last = self.places(one.span)
-            heard = one.speakers and (not one.authors or not self._written())
-            filters = Filters(speakers=one.speakers) if heard else Filters(authors=one.authors)
-            yield Piece(slot=PERSON, first=first, last=last, filters=filters)
-        spans = {one.span for one in self.analysis.entities}
-        for span in spans:
-            first, last = self.places(span)
-            same = tuple(one for one in self.analysis.entities if one.span == span)
-            if first < last:
-                yield Piece(slot=TOPIC, first=first, last=last, entities=same)
-
-    def _written(self) -> bool:
-        """Whether no recordings are asked for."""
-        asked = [one.filters for one in self.analysis.constraints]
-        return not any("transcript" in one.kinds for one in asked)
-
-    def _numbers(self) -> Iterator[Piece]:
-        for at, word in enumerate(self.plain):
-            digits = NUMBER_WORDS.get(word, word)
-            if digits.isdigit() and len(digits) < 3 and int(digits):
-                yield Piece(slot=NUMBER, first=at, last=at + 1, number=int(digits))
-
-    def choices(self, model: CatalogueModel) -> list[list[Piece]]:
-        """What may begin at each word, with the word itself and as part of a topic."""
-        found: list[list[Piece]] = []
-        led = 0  # how many words a topic may go on that is made of known words
-        for at, (token, options) in enumerate(zip(self.tokens, self.options, strict=True)):
-            mine = list(options)
-            stop = token.plain in STOP_WORDS or token.plain in PREPOSITIONS
-            known = token.plain in model.words
-            if at in self._fixed:
-                found.append(mine)
-                continue
-            if known:
-                mine.append(Piece(slot=token.plain, first=at, last=at + 1))
-            if at and self.plain[at - 1] in model.leading and self.plain[at - 1] in model.words:
-                led = MOST_WORDS
-            named = any(piece.entities for piece in options)
-            if not stop and not named and (led or not (known or mine)):
-                taken = known or bool(options)
-                mine.append(Piece(slot=TOPIC, first=at, last=at + 1, known=taken))
-            led = max(0, led - 1)
-            found.append(mine)
-        return found
-
-
-def best_reading(words: QuestionWords, model: CatalogueModel) -> Reading | None:
-    """The reading that fits best of all; None where that is that the texts are asked."""
-    best: Reading | None = None
-    texts = 0.0
-    if not 0 < len(words.tokens) <= MOST_TOKENS:
-        return None
-    for taken, _ in zip(_paths(words.choices(model)), range(MOST_READINGS), strict=False):
-        pieces = [piece for piece in taken if piece.slot]
-        slots = [piece.slot for piece in pieces]
-        runs = _runs(slots)
-        masked = [slots[start] for start, _ in runs]
-        if not _possible(masked):
-            continue
-        scores = model.scores(masked)
-        naming = scores.pop(NAMING)
-        name = max(scores, key=lambda one: scores[one])
-        score = scores[name] - SWALLOWED * sum(piece.known for piece in pieces)
-        if (best is not None and score <= best.score) or not _framed(name, masked, model):
-            continue
-        texts = scores[TEXTS]
-        topic = next((pieces[start:end] for start, end in runs if slots[start] == TOPIC), [])
-        best = Reading(
-            name=name,
-            pieces=tuple(pieces),
-            topic=tuple(topic),
-            naming=naming > 0.5,
-            score=score,
-        )
-    if best is None or best.name == TEXTS or best.score < max(LEAST, texts + SURE):
-        return None
-    there = {piece.slot for piece in best.pieces}
-    return best if all(there & needed for needed in _NEEDED.get(best.name, ())) else None
-
-
-def _paths(choices: Sequence[Sequence[Piece]], start: int = 0) -> Iterator[list[Piece]]:
-    """Each way to take all words of a question, by what stands first."""
-    if start >= len(choices):
-        yield []
-        return
-    for piece in choices[start]:
-        for others in _paths(choices, piece.last):
-            yield [piece, *others]
-
-
-def _possible(masked: Sequence[str]) -> bool:
-    """Whether no slot is there too often."""
-    most = {NOUN: 1, TOPIC: 1, NUMBER: 1, RELATION: 1, BY: 2, WHEN: 1, IN: 2}
-    if any(masked.count(slot) > number for slot, number in most.items()):
-        return False
-    return TOPIC in masked or RELATION not in masked
-
-
-def _framed(reading: str, masked: Sequence[str], model: CatalogueModel) -> bool:
-    """Whether the topic stands where one does in questions that are read so."""
-    if TOPIC not in masked or reading == TEXTS:
-        return True
-    ends = [FIRST, *masked, LAST]
-    at = ends.index(TOPIC)
-    return model.frames(reading, ends[at - 1], ends[at + 1])
-
-
-# --- from a reading to a query ---
-
-
 def _queries(kb: KnowledgeBase, words: QuestionWords, reading: Reading) -> Iterator[CatalogueQuery]:
-    analysis, name = words.analysis, reading.name
-    noun = next((piece.noun for piece in reading.filled(NOUN)), None)
-    of = noun or Noun(what="documents", one="document")
-    if noun is None and reading.filled(VALUE) and words.vocabulary.entity_types:
+    name = reading.name
+    plain = _plain(words, reading)
+    what = plain.of.what
+    if name == "count":
+        yield replace(plain, form="count", by=plain.by[:1])
+    elif plain.related or (plain.about and not plain.about.clear):
+        return  # what relations lead to is read from the graph, and a clause from the texts
+    elif name in ("list", "exists") and what == "entities":
+        yield _entities(words.analysis, plain)
+    elif name in ("list", "exists", "most", "fewest"):
+        yield _listed(name, plain)
+    elif name in ("values", "mentions", "speaker", "author"):
+        yield _other_things(name, plain)
+    elif name == "trend":
+        yield replace(plain, form="trend", by=tuple(one for one in plain.by if one in PERIODS))
+    elif name in ("missing", "coverage"):
+        yield from _coverage(kb, words, reading, plain)
+    elif what in ("documents", "stories"):
+        yield from _by_date(kb, words, reading, plain)
+
+
+def _plain(words: QuestionWords, reading: Reading) -> CatalogueQuery:
+    """What the slots of the reading hold, as a list."""
+    of = next((piece.noun for piece in reading.filled(NOUN) if piece.noun), DOCUMENT)
+    if not reading.filled(NOUN) and reading.filled(VALUE) and words.vocabulary.entity_types:
         of = Noun(what="entities", one="entity")
     limits = [piece.filters for piece in reading.pieces if piece.slot in WITHIN and piece.filters]
-    fixed = [one.filters for one in analysis.constraints if _SLOTS.get(one.kind) == ""]
-    where = (analysis.filters, *limits, *fixed)
-    by = tuple(dict.fromkeys(piece.by for piece in reading.filled(BY)))
-    limit = next((piece.number for piece in reading.filled(NUMBER)), None)
+    beside = [one.filters for one in words.analysis.constraints if one.kind in ADJUNCTS]
     topic, related = _topic(words, reading)
-    if topic and not topic.clear:
-        return
-    plain = CatalogueQuery(form="list", of=of, about=topic, where=where)
-    if name in ("list", "exists") and of.what == "entities":
-        yield _entities(analysis, plain, related)
-    elif name in ("count", "list"):
-        yield replace(plain, form=name, related=related, by=by[:1])
-    elif name == "exists" and of.what == "documents":
-        yield replace(plain, form="exists")
-    elif name == "mentions":
-        yield replace(
-            plain, form="count", of=Noun(what="mentions", one="mention", filters=of.filters)
-        )
-    elif name in ("speaker", "author"):
-        yield replace(plain, of=Noun(what=name, one=name))
-    elif name in ("most", "fewest"):
-        yield replace(plain, by=by[:1], order=name, limit=limit)
-    elif name == "trend" and topic:
-        yield replace(plain, form="trend", by=tuple(one for one in by if one in PERIODS))
-    elif name in ("missing", "coverage"):
-        yield from _coverage(kb, words, replace(plain, form=name, by=by[:2]))
-    elif name in ("latest", "oldest") and of.what in ("documents", "stories"):
-        yield from _by_date(kb, words, reading, replace(plain, limit=limit))
+    return CatalogueQuery(
+        form="list",
+        of=of,
+        about=topic,
+        related=related,
+        where=(words.analysis.filters, *limits, *beside),
+        by=tuple(dict.fromkeys(piece.by for piece in reading.filled(BY)))[:1],
+        limit=next((piece.number for piece in reading.filled(NUMBER)), None),
+    )
 
 
-def _entities(analysis: Analysis, plain: CatalogueQuery, related: Walk | None) -> CatalogueQuery:
-    """A list of entities; of what is explored, grouped and by how well they fit."""
-    if related or analysis.type == "counting":
-        return replace(plain, related=related)
-    kinds = ("kind", "source_type")
-    soft = tuple(one for one in analysis.constraints if one.kind not in (*kinds, "taxonomy"))
-    return replace(plain, order="relevance", where=plain.where, soft=soft)
+def _listed(name: str, plain: CatalogueQuery) -> CatalogueQuery:
+    if name in ("most", "fewest"):
+        order: Order = "most" if name == "most" else "fewest"
+        return replace(plain, order=order)
+    return replace(plain, form="exists" if name == "exists" else "list", by=())
+
+
+def _other_things(name: str, plain: CatalogueQuery) -> CatalogueQuery:
+    """Values, places or people in documents, in place of the documents."""
+    if name == "mentions":
+        of = Noun(what="mentions", one="mention", filters=plain.of.filters)
+        return replace(plain, form="count", of=of)
+    if name == "values":
+        if plain.of.what != "documents":
+            raise QueryError("of: only the values of documents are counted")
+        of = Noun(what="values", one=said(plain.by[0]), names=plain.by)
+        return replace(plain, form="count", of=of, by=(), where=(*plain.where, plain.of.filters))
+    what: Literal["speaker", "author"] = "speaker" if name == "speaker" else "author"
+    return replace(plain, of=Noun(what=what, one=what))
+
+
+def _entities(analysis: Analysis, plain: CatalogueQuery) -> CatalogueQuery:
+    """A list of entities; where it is not asked for all of them, grouped and best first."""
+    if analysis.type == "counting":
+        return plain
+    kinds = ("kind", "source_type", "taxonomy")
+    soft = tuple(one for one in analysis.constraints if one.kind not in kinds)
+    return replace(plain, order="relevance", soft=soft)
 
 
 def _coverage(
-    kb: KnowledgeBase, words: QuestionWords, query: CatalogueQuery
+    kb: KnowledgeBase, words: QuestionWords, reading: Reading, plain: CatalogueQuery
 ) -> Iterator[CatalogueQuery]:
     """What is covered, or lacks; by dimensions where some are named.
 
     Which values of a dimension lack at a value of another one is told by the cells of the two.
     """
-    dimensions = words.vocabulary.dimensions
-    by = tuple(one for one in query.by if one in dimensions)
-    if query.form == "missing" and not by:
-        yield query
+    named = dict.fromkeys(piece.by for piece in reading.filled(BY))
+    by = [one for one in named if one in words.vocabulary.dimensions][:2]
+    missing = reading.name == "missing"
+    if missing and not by:
+        yield replace(plain, form="missing", by=())
         return
-    beside = [name for where in query.where for name, _ in where.taxonomy if name not in by]
-    if query.form == "missing" and len(by) == 1 and beside:
-        where = tuple(replace(one, taxonomy=()) for one in query.where)
-        yield replace(query, form="coverage", by=(*by, beside[0]), where=where, about=None)
+    values = [name for where in plain.where for name, _ in where.taxonomy if name not in by]
+    if missing and len(by) == 1 and values:
+        where = tuple(replace(one, taxonomy=()) for one in plain.where)
+        yield replace(plain, form="coverage", by=(*by, values[0]), where=where, about=None)
         return
-    if query.about and not by:
-        thing = Name(phrase=f"{query.about.names[0].phrase} coverage")
-        if documents_about(scope_of(kb, query.where), Topic(names=(thing,))).counts:
+    if plain.about and not by:
+        thing = Name(phrase=f"{plain.about.names[0].phrase} coverage")
+        if documents_about(scope_of(kb, plain.where), Topic(names=(thing,))).counts:
             return  # the texts speak of such a coverage: it is no matter of the base
-    yield replace(query, form="coverage", by=by)
+    yield replace(plain, form="coverage", by=tuple(by))
 
 
 def _by_date(
@@ -501,7 +180,8 @@ def _by_date(
     """The first or last that name a topic, or of all; what is new, where nothing is named."""
     named = bool(plain.about or reading.filled(PERSON))
     if reading.name == "oldest" or named:
-        yield replace(plain, order=reading.name, limit=plain.limit or SHOWN)
+        order: Order = "oldest" if reading.name == "oldest" else "latest"
+        yield replace(plain, order=order, limit=plain.limit or SHOWN)
         return
     bare = not reading.filled(NOUN) and not reading.filled(WHEN)
     if bare and words.analysis.context and NEWS_ITSELF.isdisjoint(words.plain):
