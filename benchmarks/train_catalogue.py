@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -37,7 +37,7 @@ from wellread.text.tokens import tokens_of
 
 EXAMPLES = ROOT / "benchmarks" / "questions" / "catalogue-examples.txt"
 MODEL = ROOT / "src" / "wellread" / "ask" / "aggregate" / "read" / FILE
-PENALTY = 0.3
+PENALTY = 0.15
 LEAST_EXAMPLES = 2  # that have a feature
 
 SMALL = STOP_WORDS | PREPOSITIONS
@@ -86,7 +86,7 @@ def main() -> None:
         readings=np.array(readings),
         features=np.array(list(kept)),
         weights=weights.astype(np.float16),
-        words=np.array(sorted(known)),
+        words=np.array([f"{word} {' '.join(known[word])}" for word in sorted(known)]),
         around=np.array(sorted(around)),
     )
     print(f"{len(given)} examples, {len(kept)} features, {Path(MODEL).stat().st_size:,} bytes")
@@ -113,13 +113,17 @@ def examples() -> list[Example]:
     return found
 
 
-def known_words(given: Sequence[Example]) -> frozenset[str]:
-    """The words of questions to the catalogue."""
-    lines = (one.words for one in given if one.reading != TEXTS)
-    return frozenset(word for words in lines for word in words if not _SLOT.match(word))
+def known_words(given: Sequence[Example]) -> dict[str, list[str]]:
+    """The words of questions to the catalogue, with the readings that have them."""
+    found: dict[str, dict[str, None]] = {}
+    for one in given:
+        for word in one.words if one.reading != TEXTS else ():
+            if not _SLOT.match(word):
+                found.setdefault(word, {})[one.reading] = None
+    return {word: list(readings) for word, readings in found.items()}
 
 
-def masked_words(one: Example, known: frozenset[str]) -> list[str]:
+def masked_words(one: Example, known: Collection[str]) -> list[str]:
     """An example with what would be taken for a topic as one."""
     words = [
         word if _SLOT.match(word) or word in known or word in SMALL else TOPIC for word in one.words

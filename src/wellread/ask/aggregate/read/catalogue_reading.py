@@ -44,7 +44,15 @@ TEXTS = "passages"  # the reading of questions about what texts say
 NAMING = "naming"  # beside a reading: documents have to name the topic
 TOPIC = "{topic}"
 FIRST, LAST = "^", "$"
-LOOKING = frozenset(("count", "mentions", "list", "exists"))  # name their topics alike
+# Readings that are asked for alike: a word, or a place of the topic, of one is one of the others.
+LOOKING = frozenset(("count", "mentions", "list", "exists"))
+_ALIKE: tuple[frozenset[str], ...] = (
+    LOOKING | {"values", "speaker", "author"},
+    frozenset(("latest", "oldest")),
+    frozenset(("most", "fewest", "count")),
+    frozenset(("missing", "coverage")),
+)
+COMMON = 5  # readings that have a word which may stand in any other
 
 Floats = NDArray[np.float32]
 
@@ -56,7 +64,7 @@ class CatalogueModel:
     Attributes:
         readings: the columns of the weights, ``NAMING`` among them.
         weights: a row for each feature.
-        words: those that examples of questions to the catalogue consist of.
+        words: those that examples of questions to the catalogue consist of, to their readings.
         around: pairs of words between which a topic stood, by reading; what begins a question is
             ``FIRST``.
         leading: words before a topic that ends a question.
@@ -64,7 +72,7 @@ class CatalogueModel:
 
     readings: tuple[str, ...]
     weights: Mapping[str, Floats]
-    words: frozenset[str]
+    words: Mapping[str, frozenset[str]]
     around: Mapping[str, frozenset[tuple[str, str]]]
     leading: frozenset[str]
 
@@ -75,6 +83,12 @@ class CatalogueModel:
         total = np.sum(rows, axis=0) if rows else np.zeros(len(self.readings), np.float32)
         scaled = total / np.sqrt(len(names))
         return dict(zip(self.readings, map(float, scaled), strict=True))
+
+    def explains(self, reading: str, word: str) -> bool:
+        """Whether a word that is no slot may stand in a question that is read so."""
+        told = self.words.get(word, frozenset())
+        alike = frozenset((reading,)).union(*(group for group in _ALIKE if reading in group))
+        return len(told) >= COMMON or not told.isdisjoint(alike)
 
     def frames(self, reading: str, before: str, after: str) -> bool:
         """Whether a topic may stand between two words: both were seen beside one.
@@ -108,7 +122,9 @@ def learned() -> CatalogueModel:
         return CatalogueModel(
             readings=tuple(map(str, kept["readings"])),
             weights=dict(zip(map(str, kept["features"]), weights, strict=True)),
-            words=frozenset(map(str, kept["words"])),
+            words={
+                word: frozenset(names) for word, *names in map(str.split, map(str, kept["words"]))
+            },
             around={name: frozenset(pairs) for name, pairs in around.items()},
             leading=frozenset(
                 before for pairs in around.values() for before, after in pairs if after == LAST
@@ -121,9 +137,10 @@ def learned() -> CatalogueModel:
 NOUN, IN, BY, PERSON, WHEN = "{noun}", "{in}", "{by}", "{person}", "{when}"
 VALUE, NUMBER, RELATION = "{value}", "{number}", "{relation}"
 WITHIN = (IN, PERSON, WHEN, VALUE)
-SURE = 0.2  # by how much a reading has to fit better than that the texts are asked
+SURE = 0.25  # by how much a reading has to fit better than that the texts are asked
 LEAST = 0.45  # how well it has to fit
-SWALLOWED = 0.25  # less for each known word that is taken for a part of the topic
+SWALLOWED = 0.35  # less for each known word that is taken for a part of the topic
+LESS_PLAIN = 0.2  # less for words that are taken for a relation: they may say what is told
 MOST_READINGS = 300  # that are scored
 MOST_TOKENS = 24
 LONGEST_VALUE = 5
@@ -381,7 +398,9 @@ class QuestionWords:
         for at, (token, options) in enumerate(zip(self.tokens, self.options, strict=True)):
             mine = list(options)
             stop = token.plain in STOP_WORDS or token.plain in PREPOSITIONS
-            known = token.plain in model.words
+            # What is a type of this base is no word around what is asked for.
+            typed = any(one.noun and one.noun.names for one in options)
+            known = token.plain in model.words and not typed
             if at in self._fixed:
                 found.append(mine)
                 continue
@@ -401,7 +420,7 @@ class QuestionWords:
 def best_reading(words: QuestionWords, model: CatalogueModel) -> Reading | None:
     """The reading that fits best of all; None where that is that the texts are asked."""
     best: Reading | None = None
-    texts = 0.0
+    texts, highest = 0.0, -np.inf
     if not 0 < len(words.tokens) <= MOST_TOKENS:
         return None
     for taken in islice(_paths(words.choices(model)), MOST_READINGS):
@@ -415,8 +434,10 @@ def best_reading(words: QuestionWords, model: CatalogueModel) -> Reading | None:
         naming = scores.pop(NAMING)
         name = max(scores, key=lambda one: scores[one])
         score = scores[name] - SWALLOWED * sum(piece.known for piece in pieces)
-        if (best is not None and score <= best.score) or not _framed(name, masked, model):
+        rank = score - LESS_PLAIN * slots.count(RELATION)
+        if rank <= highest or not _framed(name, masked, model):
             continue
+        highest = rank
         texts = scores[TEXTS]
         topic = next((pieces[start:end] for start, end in runs if slots[start] == TOPIC), [])
         best = Reading(
@@ -451,8 +472,12 @@ def _possible(masked: Sequence[str]) -> bool:
 
 
 def _framed(reading: str, masked: Sequence[str], model: CatalogueModel) -> bool:
-    """Whether the topic stands where one does in questions that are read so."""
-    if TOPIC not in masked or reading == TEXTS:
+    """Whether the words are those of questions that are read so, and the topic stands as there."""
+    if reading == TEXTS:
+        return True
+    if not all(model.explains(reading, word) for word in masked if word[0] != "{"):
+        return False
+    if TOPIC not in masked:
         return True
     ends = [FIRST, *masked, LAST]
     at = ends.index(TOPIC)
