@@ -140,7 +140,7 @@ WITHIN = (IN, PERSON, WHEN, VALUE)
 SURE = 0.25  # by how much a reading has to fit better than that the texts are asked
 LEAST = 0.45  # how well it has to fit
 SWALLOWED = 0.35  # less for each known word that is taken for a part of the topic
-LESS_PLAIN = 0.2  # less for words that are taken for a relation: they may say what is told
+LESS_PLAIN = 0.1  # less for words that are taken for a relation: they may say what is told
 MOST_READINGS = 300  # that are scored
 MOST_TOKENS = 24
 LONGEST_VALUE = 5
@@ -390,6 +390,12 @@ class QuestionWords:
             digits = NUMBER_WORDS.get(word, word)
             if digits.isdigit() and len(digits) < 3 and int(digits):
                 yield Piece(slot=NUMBER, first=at, last=at + 1, number=int(digits))
+
+    def kinds_beside(self, pieces: Sequence[Piece]) -> list[Filters]:
+        """The limits on kinds whose words are no slot in these pieces."""
+        taken = {at for piece in pieces if piece.noun for at in range(piece.first, piece.last)}
+        kinds = [one for one in self.analysis.constraints if one.kind in ("kind", "source_type")]
+        return [one.filters for one in kinds if taken.isdisjoint(range(*self.places(one.span)))]
 
     def choices(self, model: CatalogueModel) -> list[list[Piece]]:
         """What may begin at each word, with the word itself and as part of a topic."""

@@ -107,6 +107,8 @@ def _plain(words: QuestionWords, reading: Reading) -> CatalogueQuery:
         of = Noun(what="entities", one="entity")
     limits = [piece.filters for piece in reading.pieces if piece.slot in WITHIN and piece.filters]
     beside = [one.filters for one in words.analysis.constraints if one.kind in ADJUNCTS]
+    if reading.topic:  # "any news about ..." is asked of articles
+        beside += words.kinds_beside(reading.pieces)
     topic, related = _topic(words, reading)
     return CatalogueQuery(
         form="list",
