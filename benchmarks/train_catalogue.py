@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -42,6 +42,9 @@ LEAST_EXAMPLES = 2  # that have a feature
 
 SMALL = STOP_WORDS | PREPOSITIONS
 Doubles = NDArray[np.float64]
+# A topic may be several things, too.
+_OF_MANY = {"is": "are", "was": "were", "has": "have", "does": "do"}
+_OF_ONE = re.compile(r"\b(is|was|has|does)( (?:the )?\{topic\})", re.IGNORECASE)
 _SLOT = re.compile(r"(\{\w+\})")
 
 
@@ -100,17 +103,20 @@ def examples() -> list[Example]:
         if line.startswith("["):
             reading, *flags = line.strip("[]").split()
         elif line and not line.startswith("#"):
-            words = [
-                word
-                for part in _SLOT.split(line)
-                for word in (
-                    [part] if _SLOT.match(part) else [one.plain for one in tokens_of(part)]
-                )
+            several = _OF_ONE.sub(lambda match: f"{_OF_MANY[match[1].lower()]}{match[2]}", line)
+            found += [
+                Example(text=one, reading=reading, naming=NAMING in flags, words=tuple(_words(one)))
+                for one in dict.fromkeys((line, several))
             ]
-            found.append(
-                Example(text=line, reading=reading, naming=NAMING in flags, words=tuple(words))
-            )
     return found
+
+
+def _words(text: str) -> Iterator[str]:
+    for part in _SLOT.split(text):
+        if _SLOT.match(part):
+            yield part
+        else:
+            yield from (one.plain for one in tokens_of(part))
 
 
 def known_words(given: Sequence[Example]) -> dict[str, list[str]]:

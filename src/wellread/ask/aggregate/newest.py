@@ -6,12 +6,12 @@ its first sentence, newest first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
 from itertools import islice, zip_longest
 from urllib.parse import urlsplit
 
-from wellread.ask.aggregate.queries.query import CatalogueQuery, Noun
+from wellread.ask.aggregate.queries.query import CatalogueQuery
 from wellread.ask.aggregate.queries.result import (
     AggregateResult,
     Place,
@@ -22,10 +22,7 @@ from wellread.ask.aggregate.queries.result import (
     in_words,
     kind_of,
 )
-from wellread.ask.retrieve.relax import SOURCE_KINDS, narrowed
-from wellread.ask.retrieve.story_search import WINDOW
-from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis, Constraint
+from wellread.ask.retrieve.relax import SOURCE_KINDS
 from wellread.store.catalogue.stories.story_rows import Story, StoryItem
 from wellread.text.headlines import shortened
 from wellread.text.sentences import QUOTED, first_sentence
@@ -225,52 +222,3 @@ def _beginning(span: Span) -> Span:
 def _inside(moment: datetime, time: Filters) -> bool:
     since, until = time.published_from, time.published_to
     return (since is None or moment >= since) and (until is None or moment <= until)
-
-
-_THINGS = (Noun(what="stories", one="story"), Noun(what="documents", one="document"))
-_NOT_RECENT = "nothing is from the last 30 days, so the newest of all dates is listed"
-
-
-def newest_of(
-    kb: KnowledgeBase,
-    analysis: Analysis,
-    of: Noun | None,
-    where: tuple[Filters, ...],
-    limit: int | None,
-) -> Iterator[CatalogueQuery]:
-    """The newest stories of the asked time, else of the last 30 days, else of all dates.
-
-    Documents stand in where there are no stories of the time.
-
-    Args:
-        of: what is asked for by name; None for what is new at large.
-        where: the limits but for the time of the question.
-        limit: how many, where that is said.
-    """
-    times = [one for one in analysis.constraints if one.kind == "time"]
-    for time, relaxed, notes in _times(where, times):
-        for thing in (of,) if of else _THINGS:
-            yield CatalogueQuery(
-                form="list",
-                of=thing,
-                where=(*where, time),
-                order="newest",
-                limit=limit or analysis.max_clusters or kb.settings.qa.max_clusters,
-                relaxed=relaxed,
-                notes=notes,
-            )
-
-
-def _times(
-    where: Sequence[Filters], times: Sequence[Constraint]
-) -> Iterator[tuple[Filters, tuple[Constraint, ...], tuple[str, ...]]]:
-    """The asked time, else the last days; then all dates. With the limits let go of, and a note."""
-    if any(limit.published_from or limit.published_to for limit in where):
-        yield Filters(), (), ()
-        return
-    now = datetime.now(UTC)
-    lately = Filters(published_from=now - WINDOW, published_to=now + timedelta(days=1))
-    asked = narrowed(Filters(), times) if times else lately
-    if asked is not None:
-        yield asked, (), ()
-    yield Filters(), tuple(times), () if times else (_NOT_RECENT,)

@@ -140,16 +140,17 @@ WITHIN = (IN, PERSON, WHEN, VALUE)
 SURE = 0.25  # by how much a reading has to fit better than that the texts are asked
 LEAST = 0.45  # how well it has to fit
 SWALLOWED = 0.35  # less for each known word that is taken for a part of the topic
-LESS_PLAIN = 0.1  # less for words that are taken for a relation: they may say what is told
+LESS_PLAIN = 0.05  # less for words of such questions that are taken for a relation
 MOST_READINGS = 300  # that are scored
 MOST_TOKENS = 24
 LONGEST_VALUE = 5
-INSIDE_A_TOPIC = frozenset("of the a an and or for in to".split())
+INSIDE_A_TOPIC = ARTICLES | {"of", "and", "or", "for", "in", "to"}
 MOST_INSIDE = 2  # such words between two others
 _SLOTS: Mapping[ConstraintKind, str] = {
     "time": WHEN,
     "author": PERSON,
     "speaker": PERSON,
+    "document": PERSON,  # a publisher
     "taxonomy": VALUE,
     "language": "",
     "collection": "",
@@ -159,10 +160,8 @@ ADJUNCTS = ("language", "collection")  # limits that are no slots
 # What a reading needs, one of each set.
 _NEEDED: Mapping[str, tuple[frozenset[str], ...]] = {
     "count": (frozenset({NOUN}),),
-    "mentions": (frozenset({TOPIC}),),
     "list": (frozenset({NOUN, TOPIC, PERSON, WHEN, VALUE}),),
     "exists": (frozenset({TOPIC, PERSON, WHEN, VALUE}),),
-    "trend": (frozenset({TOPIC}),),
     "most": (frozenset({BY}), frozenset({NOUN})),
     "fewest": (frozenset({BY}), frozenset({NOUN})),
     "values": (frozenset({BY}), frozenset({NOUN})),
@@ -214,7 +213,7 @@ def joined(words: Sequence[str]) -> list[str]:
 def _runs(words: Sequence[str]) -> list[tuple[int, int]]:
     """Where each word stands, parts of a topic together with the small words between them.
 
-    An article before a topic says nothing.
+    An article before a name says nothing.
     """
     found: list[tuple[int, int]] = []
     place = 0
@@ -227,7 +226,7 @@ def _runs(words: Sequence[str]) -> list[tuple[int, int]]:
             if after - end > MOST_INSIDE or words[after : after + 1] != [TOPIC]:
                 break
             end = after + 1
-        led = words[place] in ARTICLES and words[end : end + 1] == [TOPIC]
+        led = words[place] in ARTICLES and words[end : end + 1] in ([TOPIC], [PERSON], [VALUE])
         if not led:
             found.append((place, end))
         place = end
@@ -483,6 +482,10 @@ def _framed(reading: str, masked: Sequence[str], model: CatalogueModel) -> bool:
         return True
     if not all(model.explains(reading, word) for word in masked if word[0] != "{"):
         return False
+    if not all(
+        f"{before} {BY}" in model.weights for before, at in pairwise([FIRST, *masked]) if at == BY
+    ):
+        return False  # "in this collection" does not divide
     if TOPIC not in masked:
         return True
     ends = [FIRST, *masked, LAST]

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 
-from wellread.ask.aggregate.newest import newest_of
 from wellread.ask.aggregate.queries.holding import documents_about
 from wellread.ask.aggregate.queries.query import (
     PERIODS,
@@ -46,13 +46,18 @@ from wellread.ask.aggregate.read.catalogue_reading import (
     learned,
 )
 from wellread.ask.aggregate.read.relation_senses import relation_words
+from wellread.ask.retrieve.relax import narrowed
+from wellread.ask.retrieve.story_search import WINDOW
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis
+from wellread.questions import Analysis, Constraint
+from wellread.types import Filters
 
 logger = logging.getLogger(__name__)
 
 DOCUMENT = Noun(what="documents", one="document")
+STORY = Noun(what="stories", one="story")
+_NOT_RECENT = "nothing is from the last 30 days, so the newest of all dates is listed"
 SHOWN = 3  # the next ones too: the first that has the word may mean something else by it
 NEWS_ITSELF = frozenset("new newest news headlines".split())  # of no earlier subject
 
@@ -64,7 +69,8 @@ def read_catalogue(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQ
         UnknownCollectionError: the asker's filters name a collection that does not exist.
         StoreError: the catalogue cannot be read.
     """
-    if any(one.kind == "document" for one in analysis.constraints):
+    given = [one.filters.document_ids for one in analysis.constraints if one.kind == "document"]
+    if any(len(ids) == 1 for ids in given):
         return  # the text of one document is asked about
     collections = scope_of(kb, limits_of(analysis)).collections
     vocabulary = vocabulary_of(kb, collections)
@@ -188,11 +194,48 @@ def _by_date(
     bare = not reading.filled(NOUN) and not reading.filled(WHEN)
     if bare and words.analysis.context and NEWS_ITSELF.isdisjoint(words.plain):
         return  # "Any updates?" is about what was asked before
-    of = plain.of if reading.filled(NOUN) else None
-    times = [one for one in words.analysis.constraints if one.kind == "time"]
-    untimed = tuple(replace(one, published_from=None, published_to=None) for one in plain.where[1:])
-    where = (plain.where[0], *(untimed if times else plain.where[1:]))
-    yield from newest_of(kb, words.analysis, of, where, plain.limit)
+    yield from _newest(kb, words, reading, plain)
+
+
+def _newest(
+    kb: KnowledgeBase, words: QuestionWords, reading: Reading, plain: CatalogueQuery
+) -> Iterator[CatalogueQuery]:
+    """The newest stories of the asked time, else of the last 30 days, else of all dates.
+
+    Documents stand in where there are no stories of the time.
+    """
+    analysis = words.analysis
+    times = [one for one in analysis.constraints if one.kind == "time"]
+    where = plain.where
+    if times:
+        where = tuple(replace(one, published_from=None, published_to=None) for one in where[1:])
+        where = (plain.where[0], *where)
+    for time, relaxed, notes in _times(where, times):
+        for thing in (plain.of,) if reading.filled(NOUN) else (STORY, DOCUMENT):
+            yield CatalogueQuery(
+                form="list",
+                of=thing,
+                where=(*where, time),
+                order="newest",
+                limit=plain.limit or analysis.max_clusters or kb.settings.qa.max_clusters,
+                relaxed=relaxed,
+                notes=notes,
+            )
+
+
+def _times(
+    where: Sequence[Filters], times: Sequence[Constraint]
+) -> Iterator[tuple[Filters, tuple[Constraint, ...], tuple[str, ...]]]:
+    """The asked time, else the last days; then all dates. With the limits let go of, and a note."""
+    if any(limit.published_from or limit.published_to for limit in where):
+        yield Filters(), (), ()
+        return
+    now = datetime.now(UTC)
+    lately = Filters(published_from=now - WINDOW, published_to=now + timedelta(days=1))
+    asked = narrowed(Filters(), times) if times else lately
+    if asked is not None:
+        yield asked, (), ()
+    yield Filters(), tuple(times), () if times else (_NOT_RECENT,)
 
 
 def _topic(words: QuestionWords, reading: Reading) -> tuple[Topic | None, Walk | None]:
