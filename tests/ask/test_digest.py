@@ -163,7 +163,10 @@ async def test_where_nothing_is_recent_all_dates_are_told_with_a_note(kb: Knowle
 def test_a_subject_is_left_to_the_search(kb: KnowledgeBase, question: str) -> None:
     limits = Filters(collections=("grey-isles",))
     known = vocabulary_of(kb, limits.collections)
-    assert catalogued(kb, analyse(Question(text=question, filters=limits), known, date.today())) is None
+    assert (
+        catalogued(kb, analyse(Question(text=question, filters=limits), known, date.today()))
+        is None
+    )
 
 
 async def test_after_an_earlier_question_the_subject_is_that_one_s(kb: KnowledgeBase) -> None:

@@ -192,13 +192,27 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """One way to take the pieces of a question; ``topic`` are those that name what it is about."""
+    """What a question is read as.
+
+    Attributes:
+        naming: documents have to name the topic; else a link to it will do, too.
+        score: how well the reading fits; ``texts`` how well that the texts are asked.
+        topic: of the pieces, those that name what it is about.
+    """
 
     name: str
-    pieces: tuple[Piece, ...]
-    topic: tuple[Piece, ...]
     naming: bool
     score: float
+    texts: float
+    pieces: tuple[Piece, ...] = ()
+    topic: tuple[Piece, ...] = ()
+
+    @property
+    def sure(self) -> bool:
+        """Whether the catalogue is asked, and the reading fits well enough to answer by it."""
+        there = {piece.slot for piece in self.pieces}
+        filled = all(there & needed for needed in _NEEDED.get(self.name, ()) if self.pieces)
+        return filled and self.name != TEXTS and self.score >= max(LEAST, self.texts + SURE)
 
     def filled(self, slot: str) -> list[Piece]:
         """The pieces of a slot."""
@@ -290,17 +304,18 @@ class QuestionWords:
                 self._fixed.update(range(first, last))
 
     def _add_times(self) -> None:
-        """A year or month that stands beside a noun for documents."""
-        if any(one.kind == "time" for one in self.analysis.constraints):
+        """A year or month that stands beside a noun for documents, and in which some appeared."""
+        held = self.vocabulary.published
+        if held is None or any(one.kind == "time" for one in self.analysis.constraints):
             return
         found = expressions_of(self.analysis.question, date.today())
         for one in found if len(found) == 1 else ():
             first, last = self.places(Span(start=one.start, end=one.end))
-            filters = of_days(one.period.first, one.period.last)
-            if one.period.month is None and first < last:
-                self.options[first].append(
-                    Piece(slot=WHEN, first=first, last=last, filters=filters)
-                )
+            inside = one.period.first <= held[1] and held[0] <= one.period.last
+            if one.period.month is None and inside and first < last:
+                filters = of_days(one.period.first, one.period.last)
+                piece = Piece(slot=WHEN, first=first, last=last, filters=filters)
+                self.options[first].append(piece)
 
     def _phrase(self, first: int, last: int) -> str:
         return spelling(self.span(first, last).of(self.analysis.question))
@@ -423,39 +438,37 @@ class QuestionWords:
 
 
 def best_reading(words: QuestionWords, model: CatalogueModel) -> Reading | None:
-    """The reading that fits best of all; None where that is that the texts are asked."""
+    """The reading that fits best of all; None where it is not sure that the catalogue is asked."""
     best: Reading | None = None
-    texts, highest = 0.0, -np.inf
-    if not 0 < len(words.tokens) <= MOST_TOKENS:
+    highest = -np.inf
+    if len(words.tokens) > MOST_TOKENS:
         return None
     for taken in islice(_paths(words.choices(model)), MOST_READINGS):
         pieces = [piece for piece in taken if piece.slot]
         slots = [piece.slot for piece in pieces]
         runs = _runs(slots)
-        masked = [slots[start] for start, _ in runs]
-        if not _possible(masked):
+        reading = judged([slots[start] for start, _ in runs], model)
+        if reading is None:
             continue
-        scores = model.scores(masked)
-        naming = scores.pop(NAMING)
-        name = max(scores, key=lambda one: scores[one])
-        score = scores[name] - SWALLOWED * sum(piece.known for piece in pieces)
+        score = reading.score - SWALLOWED * sum(piece.known for piece in pieces)
         rank = score - LESS_PLAIN * slots.count(RELATION)
-        if rank <= highest or not _framed(name, masked, model):
-            continue
-        highest = rank
-        texts = scores[TEXTS]
-        topic = next((pieces[start:end] for start, end in runs if slots[start] == TOPIC), [])
-        best = Reading(
-            name=name,
-            pieces=tuple(pieces),
-            topic=tuple(topic),
-            naming=naming > 0.5,
-            score=score,
-        )
-    if best is None or best.name == TEXTS or best.score < max(LEAST, texts + SURE):
+        if rank > highest:
+            highest = rank
+            topic = next((pieces[start:end] for start, end in runs if slots[start] == TOPIC), [])
+            best = replace(reading, score=score, pieces=tuple(pieces), topic=tuple(topic))
+    return best if best and best.sure else None
+
+
+def judged(masked: Sequence[str], model: CatalogueModel) -> Reading | None:
+    """The reading of words and slots that fits best; None where they cannot be read so."""
+    if not _possible(masked):
         return None
-    there = {piece.slot for piece in best.pieces}
-    return best if all(there & needed for needed in _NEEDED.get(best.name, ())) else None
+    scores = model.scores(masked)
+    naming = scores.pop(NAMING)
+    name = max(scores, key=lambda one: scores[one])
+    if not _framed(name, masked, model):
+        return None
+    return Reading(name=name, naming=naming > 0.5, score=scores[name], texts=scores[TEXTS])
 
 
 def _paths(choices: Sequence[Sequence[Piece]], start: int = 0) -> Iterator[list[Piece]]:
@@ -482,9 +495,8 @@ def _framed(reading: str, masked: Sequence[str], model: CatalogueModel) -> bool:
         return True
     if not all(model.explains(reading, word) for word in masked if word[0] != "{"):
         return False
-    if not all(
-        f"{before} {BY}" in model.weights for before, at in pairwise([FIRST, *masked]) if at == BY
-    ):
+    before = [one for one, slot in pairwise([FIRST, *masked]) if slot == BY]
+    if not all(f"{one} {BY}" in model.weights for one in before):
         return False  # "in this collection" does not divide
     if TOPIC not in masked:
         return True
