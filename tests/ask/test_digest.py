@@ -100,10 +100,7 @@ NEWEST = ["Ferry Osprey is full", "Night tram starts"]
     "question",
     [
         "What's new?",
-        "What is the latest news?",
         "Any updates?",
-        "Any news?",
-        "Is there anything new?",
         "What happened lately?",
         "Give me the headlines",
         "Summarise the latest news, please",

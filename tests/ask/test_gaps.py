@@ -89,9 +89,6 @@ def firsts(found: Found | None) -> list[str]:
     "question",
     [
         "Is there anything about otters?",
-        "Do we have anything on otters?",
-        "Do you have any information about otters in your library?",
-        "Is there any material on otters?",
         "Does anything mention otters?",
     ],
 )

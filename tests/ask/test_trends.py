@@ -71,9 +71,7 @@ def ask(kb: KnowledgeBase, text: str, collection: str = "town") -> AggregateResu
     "question",
     [
         "How have trams changed over time?",
-        "Are trams mentioned more and more?",
         "What is the trend of trams?",
-        "How has interest in trams developed?",
     ],
 )
 def test_every_period_is_counted_also_the_empty_one(kb: KnowledgeBase, question: str) -> None:

@@ -250,9 +250,7 @@ def _runs(words: Sequence[str]) -> list[tuple[int, int]]:
 class QuestionWords:
     """The words of a question, and as what each of them may be taken."""
 
-    def __init__(
-        self, analysis: Analysis, vocabulary: Vocabulary, relations: RelationWords
-    ) -> None:
+    def __init__(self, analysis: Analysis, vocabulary: Vocabulary) -> None:
         self.analysis, self.vocabulary = analysis, vocabulary
         vocabulary.learn(analysis.question)
         self.tokens: list[Token] = tokens_of(analysis.question)
@@ -265,14 +263,14 @@ class QuestionWords:
             for piece in sources:
                 if self._fixed.isdisjoint(range(piece.first, piece.last)):
                     self.options[piece.first].append(piece)
-        if analysis.entities:
-            blocked = [
-                any(one.span.overlaps(self.span(at, at + 1)) for one in analysis.entities)
-                for at in range(len(self.tokens))
-            ]
-            for one in relations.find(self.plain, blocked):
-                piece = Piece(slot=RELATION, first=one.first, last=one.last, said=one)
-                self.options[one.first].append(piece)
+
+    def add_relations(self, relations: RelationWords) -> None:
+        """Words that ask for relations of the entities that are named."""
+        places = [self.span(at, at + 1) for at in range(len(self.tokens))]
+        named = [any(one.span.overlaps(at) for one in self.analysis.entities) for at in places]
+        for one in relations.find(self.plain, named):
+            piece = Piece(slot=RELATION, first=one.first, last=one.last, said=one)
+            self.options[one.first].append(piece)
 
     def span(self, first: int, last: int) -> Span:
         """Where these words stand."""

@@ -74,8 +74,9 @@ def read_catalogue(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQ
         return  # the text of one document is asked about
     collections = scope_of(kb, limits_of(analysis)).collections
     vocabulary = vocabulary_of(kb, collections)
-    relations = relation_words(kb.catalogue.graph, collections)
-    words = QuestionWords(analysis, vocabulary, relations)
+    words = QuestionWords(analysis, vocabulary)
+    if analysis.entities:
+        words.add_relations(relation_words(kb.catalogue.graph, collections))
     reading = best_reading(words, learned())
     if reading is None:
         logger.info("no question to the catalogue: %r", analysis.question)
@@ -101,7 +102,7 @@ def _queries(kb: KnowledgeBase, words: QuestionWords, reading: Reading) -> Itera
     elif name == "trend":
         yield replace(plain, form="trend", by=tuple(one for one in plain.by if one in PERIODS))
     elif name in ("missing", "coverage"):
-        yield from _coverage(kb, words, reading, plain)
+        yield from _coverage(kb, reading, plain)
     elif what in ("documents", "stories"):
         yield from _by_date(kb, words, reading, plain)
 
@@ -158,7 +159,7 @@ def _entities(analysis: Analysis, plain: CatalogueQuery) -> CatalogueQuery:
 
 
 def _coverage(
-    kb: KnowledgeBase, words: QuestionWords, reading: Reading, plain: CatalogueQuery
+    kb: KnowledgeBase, reading: Reading, plain: CatalogueQuery
 ) -> Iterator[CatalogueQuery]:
     """What is covered, or lacks; by dimensions where some are named.
 
