@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from benchmarks.train_catalogue import examples, known_words, masked_words
+
 from wellread.ask.aggregate.read.catalogue_reading import LOOKING, TEXTS, judged, learned
 
 EXAMPLES = examples()

@@ -41,10 +41,11 @@ What = Literal[
 MOST_WORDS = 4  # of a noun
 
 _KINDS: dict[Kind, str] = {
-    "article": "article, news article, news item, blog post",
+    "article": "article, news article, news item, blog post, post, piece, report, column",
     "page": "page, web page",
-    "paper": "paper, research paper, study, publication",
-    "transcript": "transcript, recording, video, episode, podcast episode, meeting, talk",
+    "paper": "paper, research paper, study, publication, preprint",
+    "transcript": "transcript, recording, video, episode, podcast episode, meeting, talk, podcast, "
+    "interview",
     "qa": "past question, past answer, stored question, question and answer",
 }
 _EVENTS = frozenset({"meeting", "talk"})  # that are documents only where recordings are held
