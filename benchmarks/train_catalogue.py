@@ -120,12 +120,11 @@ def _words(text: str) -> Iterator[str]:
 
 
 def known_words(given: Sequence[Example]) -> dict[str, list[str]]:
-    """The words of questions to the catalogue, with the readings that have them."""
+    """The words and slots of questions to the catalogue, with the readings that have them."""
     found: dict[str, dict[str, None]] = {}
     for one in given:
         for word in one.words if one.reading != TEXTS else ():
-            if not _SLOT.match(word):
-                found.setdefault(word, {})[one.reading] = None
+            found.setdefault(word, {})[one.reading] = None
     return {word: list(readings) for word, readings in found.items()}
 
 

@@ -64,7 +64,8 @@ class CatalogueModel:
     Attributes:
         readings: the columns of the weights, ``NAMING`` among them.
         weights: a row for each feature.
-        words: those that examples of questions to the catalogue consist of, to their readings.
+        words: those that examples of questions to the catalogue consist of, slots among them, to
+            their readings.
         around: pairs of words between which a topic stood, by reading; what begins a question is
             ``FIRST``.
         leading: words before a topic that ends a question.
@@ -85,8 +86,10 @@ class CatalogueModel:
         return dict(zip(self.readings, map(float, scaled), strict=True))
 
     def explains(self, reading: str, word: str) -> bool:
-        """Whether a word that is no slot may stand in a question that is read so."""
+        """Whether a slot, or a word that is none, may stand in a question that is read so."""
         told = self.words.get(word, frozenset())
+        if word.startswith("{"):
+            return reading in told
         alike = frozenset((reading,)).union(*(group for group in _ALIKE if reading in group))
         return len(told) >= COMMON or not told.isdisjoint(alike)
 
@@ -491,7 +494,7 @@ def _framed(reading: str, masked: Sequence[str], model: CatalogueModel) -> bool:
     """Whether the words are those of questions that are read so, and the topic stands as there."""
     if reading == TEXTS:
         return True
-    if not all(model.explains(reading, word) for word in masked if word[0] != "{"):
+    if not all(model.explains(reading, word) for word in masked):
         return False
     before = [one for one, slot in pairwise([FIRST, *masked]) if slot == BY]
     if not all(f"{one} {BY}" in model.weights for one in before):

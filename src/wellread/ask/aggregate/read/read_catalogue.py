@@ -93,7 +93,9 @@ def _queries(kb: KnowledgeBase, words: QuestionWords, reading: Reading) -> Itera
         yield replace(plain, form="count", by=plain.by[:1])
     elif plain.related or (plain.about and not plain.about.clear):
         return  # what relations lead to is read from the graph, and a clause from the texts
-    elif name in ("list", "exists") and what == "entities":
+    elif name == "exists" and what == "entities":
+        yield plain
+    elif name == "list" and what == "entities":
         yield _entities(words.analysis, plain)
     elif name in ("list", "exists", "most", "fewest"):
         yield _listed(name, plain)
@@ -151,7 +153,7 @@ def _other_things(name: str, plain: CatalogueQuery) -> CatalogueQuery:
 
 def _entities(analysis: Analysis, plain: CatalogueQuery) -> CatalogueQuery:
     """A list of entities; where it is not asked for all of them, grouped and best first."""
-    if analysis.type == "counting":
+    if analysis.type == "counting" or (plain.about and plain.about.naming):
         return plain
     kinds = ("kind", "source_type", "taxonomy")
     soft = tuple(one for one in analysis.constraints if one.kind not in kinds)
