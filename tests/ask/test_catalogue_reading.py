@@ -14,9 +14,9 @@ KNOWN = known_words(EXAMPLES)
 def read_as(masked: list[str]) -> tuple[str, bool]:
     """The reading of words and slots, and whether the topic has to be named."""
     reading = judged(masked, learned())
-    if reading is None or not reading.sure:
-        return TEXTS, False
-    return reading.name, reading.naming and reading.name in LOOKING
+    if reading and reading.sure:
+        return reading.name, reading.naming and reading.name in LOOKING
+    return TEXTS, False
 
 
 @pytest.mark.parametrize("name", [*dict.fromkeys(one.reading for one in EXAMPLES)])
@@ -31,5 +31,4 @@ def test_the_model_was_learned_from_these_examples() -> None:
 
 
 def test_what_no_example_explains_is_asked_of_the_texts() -> None:
-    for masked in ("how many {noun} did {topic}", "how many {noun} are there per glass"):
-        assert read_as(masked.split()) == (TEXTS, False)
+    assert read_as("how many {noun} did {topic}".split()) == (TEXTS, False)

@@ -49,7 +49,7 @@ LOOKING = frozenset(("count", "mentions", "list", "exists"))
 _ALIKE: tuple[frozenset[str], ...] = (
     LOOKING | {"values", "speaker", "author"},
     frozenset(("latest", "oldest")),
-    frozenset(("most", "fewest", "count")),
+    frozenset(("most", "fewest", "count", "busiest_author", "busiest_speaker")),
     frozenset(("missing", "coverage")),
 )
 COMMON = 5  # readings that have a word which may stand in any other
@@ -213,9 +213,7 @@ class Reading:
     @property
     def sure(self) -> bool:
         """Whether the catalogue is asked, and the reading fits well enough to answer by it."""
-        there = {piece.slot for piece in self.pieces}
-        filled = all(there & needed for needed in _NEEDED.get(self.name, ()) if self.pieces)
-        return filled and self.name != TEXTS and self.score >= max(LEAST, self.texts + SURE)
+        return self.name != TEXTS and self.score >= max(LEAST, self.texts + SURE)
 
     def filled(self, slot: str) -> list[Piece]:
         """The pieces of a slot."""
@@ -449,7 +447,7 @@ def best_reading(words: QuestionWords, model: CatalogueModel) -> Reading | None:
         slots = [piece.slot for piece in pieces]
         runs = _runs(slots)
         reading = judged([slots[start] for start, _ in runs], model)
-        if reading is None:
+        if reading is None or not all(map(set(slots).intersection, _NEEDED.get(reading.name, ()))):
             continue
         score = reading.score - SWALLOWED * sum(piece.known for piece in pieces)
         rank = score - LESS_PLAIN * slots.count(RELATION)

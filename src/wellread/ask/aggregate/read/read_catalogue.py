@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -58,6 +58,12 @@ logger = logging.getLogger(__name__)
 DOCUMENT = Noun(what="documents", one="document")
 STORY = Noun(what="stories", one="story")
 _NOT_RECENT = "nothing is from the last 30 days, so the newest of all dates is listed"
+PEOPLE: Mapping[str, tuple[Literal["author", "speaker"], Order]] = {
+    "author": ("author", ""),
+    "speaker": ("speaker", ""),
+    "busiest_author": ("author", "most"),
+    "busiest_speaker": ("speaker", "most"),
+}
 SHOWN = 3  # the next ones too: the first that has the word may mean something else by it
 NEWS_ITSELF = frozenset("new newest news headlines".split())  # of no earlier subject
 
@@ -99,7 +105,7 @@ def _queries(kb: KnowledgeBase, words: QuestionWords, reading: Reading) -> Itera
         yield _entities(words.analysis, plain)
     elif name in ("list", "exists", "most", "fewest"):
         yield _listed(name, plain)
-    elif name in ("values", "mentions", "speaker", "author"):
+    elif name in ("values", "mentions") or name in PEOPLE:
         yield _other_things(name, plain)
     elif name == "trend":
         yield replace(plain, form="trend", by=tuple(one for one in plain.by if one in PERIODS))
@@ -147,8 +153,8 @@ def _other_things(name: str, plain: CatalogueQuery) -> CatalogueQuery:
             raise QueryError("of: only the values of documents are counted")
         of = Noun(what="values", one=said(plain.by[0]), names=plain.by)
         return replace(plain, form="count", of=of, by=(), where=(*plain.where, plain.of.filters))
-    what: Literal["speaker", "author"] = "speaker" if name == "speaker" else "author"
-    return replace(plain, of=Noun(what=what, one=what))
+    what, order = PEOPLE[name]
+    return replace(plain, of=Noun(what=what, one=what), order=order)
 
 
 def _entities(analysis: Analysis, plain: CatalogueQuery) -> CatalogueQuery:
