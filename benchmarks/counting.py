@@ -7,6 +7,11 @@ counted, front matter, words in the text without markup). A question whose numbe
 what texts say, not about the catalogue, and must be left to the passages. An answer is right when
 its number is; where rows are given, these have to be the same, too. Each question goes through
 ``analyse`` and ``find``. The answers do not depend on vectors, so a quick embedder stands in.
+
+``questions/catalogue-held-out.jsonl`` is the second table: questions in words that no example of
+the reader has, and some that only sound like it and are about the texts. Half ``a`` was looked at
+while the reader was made, half ``b`` was not. A catalogue answer that is not the right one, to
+either, is wrong; what is not read as a question to the catalogue is left to the passages.
 """
 
 from __future__ import annotations
@@ -14,6 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -35,8 +41,11 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
 
 QUESTIONS = ROOT / "benchmarks" / "questions" / "counting.jsonl"
+HELD_OUT = ROOT / "benchmarks" / "questions" / "catalogue-held-out.jsonl"
 EXAMPLES = ROOT / "examples" / "collections"
 TODAY = date(2026, 1, 1)
+OF_CATALOGUE = frozenset(("count", "list", "gap", "coverage", "trend"))
+HELD_COLUMNS = ("half", "of the catalogue", "right", "wrong", "left", "of the texts", "wrong")
 COLUMNS = ("base", "questions", "exact", "left to the passages, as they should be", "ms p50", "max")
 
 
@@ -56,22 +65,31 @@ def main() -> None:
     """Ask all questions, print, write ``results/counting.json``."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--only", default="", help="one base: optech, sample, s3")
+    parser.add_argument("--show", action="store_true", help="print what of half a is not right")
     options = parser.parse_args()
-    lines = QUESTIONS.read_text(encoding="utf-8").splitlines()
-    questions = [json.loads(line) for line in lines]
+    questions = [json.loads(line) for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
+    unseen = [json.loads(line) for line in HELD_OUT.read_text(encoding="utf-8").splitlines()]
     outcomes: list[Outcome] = []
+    marks: dict[str, list[str]] = {}
     for base in dict.fromkeys(one["base"] for one in questions):
         if options.only in ("", base):
             with ExitStack() as stack:
                 kb = stack.enter_context(filled(base))
                 outcomes += [ask(kb, one) for one in questions if one["base"] == base]
+                for one in (one for one in unseen if one["base"] == base):
+                    mark, told = marked(kb, one)
+                    part = "texts" if one.get("text") else "catalogue"
+                    marks.setdefault(f"{one['half']} {part}", []).append(mark)
+                    if options.show and one["half"] == "a" and mark != "right":
+                        print(f"{mark} {base}: {one['question']}: {told}")
     for one in outcomes:
         if not one.right:
             print(f"{one.base}: {one.question}: {one.got}, should be {one.wanted}")
     figures = measured(outcomes)
+    figures["held out"] = {name: Counter(held) for name, held in sorted(marks.items())}
     if not options.only:
         save("counting", figures)
-    print("\n".join(table(figures)))
+    print("\n".join([*table(figures), "", *held_table(figures["held out"])]))
 
 
 def filled(base: str) -> KnowledgeBase:
@@ -109,6 +127,39 @@ def ask(kb: KnowledgeBase, one: Mapping[str, Any]) -> Outcome:
     )
 
 
+def marked(kb: KnowledgeBase, one: Mapping[str, Any]) -> tuple[str, str]:
+    """Whether a held-out question is answered right, wrongly or left; and what was said."""
+    found = find(kb, analyse(Question(text=one["question"]), vocabulary_of(kb), TODAY))
+    if not isinstance(found, AggregateResult) or found.kind not in OF_CATALOGUE:
+        return ("right" if one.get("text") else "left"), ""
+    right = not one.get("text") and all(
+        (
+            "number" not in one or found.number == one["number"],
+            "there" not in one or bool(found.number) is one["there"],
+            "kinds" not in one or found.kind in one["kinds"],
+            one.get("says", "") in found.sentence.lower(),
+            "rows" not in one or set(one["rows"]) in names_of(found),
+            "first" not in one
+            or one["first"] in [name for row in found.rows[:1] for name in row.cells[:1]],
+            all(has_row(found, *cells) for cells in one.get("cells", ())),
+        )
+    )
+    return ("right" if right else "wrong"), found.sentence
+
+
+def names_of(result: AggregateResult) -> list[set[str]]:
+    """What the rows are called, whether the name stands first or behind a group."""
+    return [{row.cells[at] for row in result.rows} for at in range(min(2, len(result.columns)))]
+
+
+def has_row(result: AggregateResult, name: str, number: str) -> bool:
+    """Whether a row of this name has the number, alone or before what is counted."""
+    return any(
+        row.cells[0] == name and any(cell.split(" ")[0] == number for cell in row.cells[1:])
+        for row in result.rows
+    )
+
+
 def same_rows(result: AggregateResult, wanted: Sequence[Any] | None) -> bool:
     """Whether the rows are those that are given: by all cells, or by the first of each."""
     if wanted is None:
@@ -141,6 +192,17 @@ def measured(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         if not one.right
     ]
     return figures
+
+
+def held_table(held: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """The Markdown table of the held-out questions."""
+    lines = [f"| {' | '.join(HELD_COLUMNS)} |", f"|{'---|' * len(HELD_COLUMNS)}"]
+    for half in ("a", "b"):
+        asked, told = held.get(f"{half} catalogue", {}), held.get(f"{half} texts", {})
+        cells = (sum(asked.values()), *(asked.get(name, 0) for name in ("right", "wrong", "left")))
+        texts = (sum(told.values()), told.get("wrong", 0))
+        lines.append(f"| {' | '.join(map(str, (half, *cells, *texts)))} |")
+    return lines
 
 
 def table(figures: Mapping[str, Any]) -> list[str]:

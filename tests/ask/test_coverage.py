@@ -10,7 +10,7 @@ import pytest
 
 from wellread.answers import Question
 from wellread.ask.aggregate.queries.result import AggregateResult
-from wellread.ask.plan import coverage
+from wellread.ask.plan import catalogued
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ingest.run import add
@@ -52,7 +52,7 @@ def kb(home: Path) -> Iterator[KnowledgeBase]:
 def ask(kb: KnowledgeBase, text: str) -> AggregateResult | None:
     filters = Filters(collections=("river",))
     known = vocabulary_of(kb, filters.collections)
-    return coverage(kb, analyse(Question(text=text, filters=filters), known, date(2025, 1, 1)))
+    return catalogued(kb, analyse(Question(text=text, filters=filters), known, date(2025, 1, 1)))
 
 
 def test_two_dimensions_give_every_cell_also_the_empty_ones(kb: KnowledgeBase) -> None:
@@ -99,10 +99,10 @@ def test_the_whole_is_divided_in_every_way_within_the_collection(kb: KnowledgeBa
 
 
 def test_a_topic_narrows_it_and_one_that_is_not_there_is_left_to_others(kb: KnowledgeBase) -> None:
-    tally = ask(kb, "What do you know about the weir?")
+    tally = ask(kb, "How well is the weir covered?")
     assert tally is not None
     assert tally.number == 2  # its entry and the notes
-    assert ask(kb, "What do you know about zeppelins?") is None
+    assert ask(kb, "How well are zeppelins covered?") is None
 
 
 @pytest.mark.parametrize("question", ["How good is our weir coverage?", "Our weir coverage?"])

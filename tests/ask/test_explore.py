@@ -11,16 +11,16 @@ import pytest
 
 from wellread.answers import Question
 from wellread.ask.aggregate.queries.result import AggregateResult
-from wellread.ask.plan import explore
+from wellread.ask.plan import catalogued
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.errors import UnknownCollectionError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.questions import Analysis, Constraint
+from wellread.questions import Analysis
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.types import Filters, Span
+from wellread.types import Filters
 
 TODAY = date(2026, 5, 1)
 ENTRIES = {
@@ -78,7 +78,7 @@ def read(kb: KnowledgeBase, text: str, *collections: str) -> Analysis:
 
 
 def ask(kb: KnowledgeBase, text: str, *collections: str) -> Found:
-    found = explore(kb, replace(read(kb, text, *collections), constraints=()))
+    found = catalogued(kb, replace(read(kb, text, *collections), constraints=()))
     assert found is not None
     return found
 
@@ -154,7 +154,7 @@ def test_what_is_ranked_by_search_is_less_sure_than_what_is_known(kb: KnowledgeB
     ],
 )
 def test_a_condition_that_only_the_texts_tell_lists_nothing(kb: KnowledgeBase, text: str) -> None:
-    assert explore(kb, read(kb, text)) is None
+    assert catalogued(kb, read(kb, text)) is None
 
 
 def test_hits_are_of_the_listed_entities_first(kb: KnowledgeBase) -> None:
@@ -175,28 +175,21 @@ def test_other_collections_are_not_seen(kb: KnowledgeBase) -> None:
 def test_the_askers_filters_and_the_questions_limits_hold(kb: KnowledgeBase) -> None:
     analysis = replace(read(kb, "What is there about water?"), constraints=())
     filters = Filters(collections=("garden",), taxonomy=(("seasons", "summer"),))
-    found = explore(kb, replace(analysis, filters=filters))
+    found = catalogued(kb, replace(analysis, filters=filters))
     assert found is not None
     assert set(rows(found)) == {"Drip hose"}
-    limit = Constraint(
-        kind="taxonomy",
-        span=Span(start=0, end=4),
-        value="seasons: spring",
-        filters=Filters(taxonomy=(("seasons", "spring"),)),
-    )
-    limited = explore(kb, replace(analysis, constraints=(limit,)))
-    assert limited is not None
+    limited = ask(kb, "What is there about water in spring?")
     assert set(rows(limited)) == {"Rain barrel", "Swale"}
 
 
 def test_bases_without_entities_and_unknown_ones(kb: KnowledgeBase) -> None:
-    assert explore(kb, read(kb, "What is there about water?", "pages")) is None
+    assert catalogued(kb, read(kb, "What is there about water?", "pages")) is None
     analysis = read(kb, "What is there about water?")
     with pytest.raises(UnknownCollectionError):
-        explore(kb, replace(analysis, filters=Filters(collections=("nowhere",))))
+        catalogued(kb, replace(analysis, filters=Filters(collections=("nowhere",))))
 
 
 def test_asking_for_another_kind_of_document_lists_no_entities(kb: KnowledgeBase) -> None:
     analysis = read(kb, "What is there about water?")
     filters = Filters(collections=("garden",), kinds=("article",))
-    assert explore(kb, replace(analysis, filters=filters)) is None
+    assert catalogued(kb, replace(analysis, filters=filters)) is None

@@ -11,7 +11,7 @@ import pytest
 
 from wellread.answers import Question
 from wellread.ask.aggregate.queries.result import AggregateResult
-from wellread.ask.plan import gaps
+from wellread.ask.plan import catalogued
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
@@ -71,7 +71,7 @@ def kb(home: Path) -> Iterator[KnowledgeBase]:
 def look(kb: KnowledgeBase, text: str) -> Found | None:
     filters = Filters(collections=("river",))
     known = vocabulary_of(kb, filters.collections)
-    return gaps(kb, analyse(Question(text=text, filters=filters), known, date(2025, 1, 1)))
+    return catalogued(kb, analyse(Question(text=text, filters=filters), known, date(2025, 1, 1)))
 
 
 def rows(found: Found | None) -> list[tuple[str, ...]]:
@@ -89,9 +89,6 @@ def firsts(found: Found | None) -> list[str]:
     "question",
     [
         "Is there anything about otters?",
-        "Do we have anything on otters?",
-        "Do you have any information about otters in your library?",
-        "Is there any material on otters?",
         "Does anything mention otters?",
     ],
 )
@@ -149,11 +146,11 @@ def within(question: str, words: str, year: int) -> Analysis:
 
 def test_beyond_the_limits_of_the_question(kb: KnowledgeBase) -> None:
     question = "Is there anything about otters in {}?"
-    found = rows(gaps(kb, within(question.format(2022), "in 2022", 2022)))
+    found = rows(catalogued(kb, within(question.format(2022), "in 2022", 2022)))
     assert found[0] == ("“otters”", "beyond these limits, in 2 documents")
-    in_2024 = gaps(kb, within(question.format(2024), "in 2024", 2024))
+    in_2024 = catalogued(kb, within(question.format(2024), "in 2024", 2024))
     assert firsts(in_2024) == ["A new weir"]
-    plain = gaps(kb, within("Do we have anything from 2024?", "from 2024", 2024))
+    plain = catalogued(kb, within("Do we have anything from 2024?", "from 2024", 2024))
     assert firsts(plain) == ["A new weir", "Heat in the hall"]
 
 

@@ -20,8 +20,6 @@ MOST = 8
 LEFT: dict[str, int] = {
     "ask/aggregate/counts.py": 1,
     "ask/aggregate/queries/query.py": 2,
-    "ask/aggregate/read/read_counts.py": 1,
-    "ask/aggregate/read/read_lists.py": 1,
     "ask/plan.py": 1,
     "ask/retrieve/reported_speech.py": 1,
     "ask/understand/source_limits.py": 1,

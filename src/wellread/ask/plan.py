@@ -10,17 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import chain
 from typing import Literal
 
 from wellread.answers import Question
 from wellread.ask.aggregate.execute import execute
 from wellread.ask.aggregate.facts import facts, said_by
-from wellread.ask.aggregate.newest import read_news
 from wellread.ask.aggregate.queries.query import CatalogueQuery, Noun, Topic
 from wellread.ask.aggregate.queries.result import AggregateResult, amount
-from wellread.ask.aggregate.read.read_counts import read_counts
-from wellread.ask.aggregate.read.read_lists import read_coverage, read_gaps, read_list, read_trend
-from wellread.ask.aggregate.read.read_mentions import read_edge
+from wellread.ask.aggregate.read.read_catalogue import read_catalogue
 from wellread.ask.aggregate.read.read_walks import ReadWalk, read_walk
 from wellread.ask.retrieve.direct import compare, direct, persona, synthesis
 from wellread.ask.retrieve.preferred_sources import BEST, muted, muted_words
@@ -41,9 +39,6 @@ from wellread.text.parsed import parse
 from wellread.types import Filters, Hit
 
 Strategy = Callable[[KnowledgeBase, Analysis], Found | None]
-Counting = Callable[[KnowledgeBase, Analysis], AggregateResult | None]
-Reader = Callable[[KnowledgeBase, Analysis], Iterator[CatalogueQuery]]
-
 DOCUMENTS: Literal["documents"] = "documents"
 OTHER_KINDS = 0.75  # that documents of other kinds are what is asked for
 FEW = 5  # passages, of which one may tell of what no document is filed under
@@ -55,15 +50,22 @@ _TEXTS_TOO = (
 )
 
 
-def from_catalogue(read: Reader) -> Counting:
-    """The strategy that works out the first query read from a question that has a result."""
+def catalogued(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
+    """The result of the query to the catalogue that the question is read as; None without one.
 
-    def strategy(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
-        queries = (query for query in read(kb, analysis) if _allowed(kb, query))
-        made = (_of_any_kind(kb, query, analysis) for query in queries)
-        return next((result for result in made if result is not None), None)
+    Where no document is about what is looked for, the passages may still tell; that none names it
+    is an answer.
 
-    return strategy
+    Raises:
+        UnknownCollectionError: the asker's filters name a collection that does not exist.
+        StoreError: the catalogue cannot be read.
+    """
+    for query in read_catalogue(kb, analysis):
+        result = _of_any_kind(kb, query, analysis) if _allowed(kb, query) else None
+        vague = query.form == "list" and query.about and not query.about.naming
+        if result and (result.number or not vague):
+            return result
+    return None
 
 
 def _allowed(kb: KnowledgeBase, query: CatalogueQuery) -> bool:
@@ -112,37 +114,6 @@ def _is_told(kb: KnowledgeBase, topic: Topic, analysis: Analysis) -> bool:
     hits = look(kb, text, filters, purpose="whether passages tell of it", limit=FEW).hits
     held = (f"{hit.passage.context} {hit.passage.text}" for hit in hits)
     return any(wanted <= parse(said).stem_set for said in held)
-
-
-counts, digest = from_catalogue(read_counts), from_catalogue(read_news)
-mentioned_first = from_catalogue(read_edge)
-gaps, coverage = from_catalogue(read_gaps), from_catalogue(read_coverage)
-trends, explore = from_catalogue(read_trend), from_catalogue(read_list)
-
-
-def documents_named(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
-    """The documents on a topic or within limits, where it is asked which they are.
-
-    Where none is about it, the passages may still tell; that none names it is an answer.
-
-    Raises:
-        UnknownCollectionError: the asker's filters name a collection that does not exist.
-        StoreError: the catalogue cannot be read.
-    """
-    for query in read_named(kb, analysis):
-        result = _of_any_kind(kb, query, analysis)
-        if result and (result.number or (query.about and query.about.naming)):
-            return result
-    return None
-
-
-def read_named(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery]:
-    """The query for the documents on a topic, or within limits, that the question is read as."""
-    for query in read_counts(kb, analysis):
-        kinds = [replace(one, kinds=(), source_types=(), collections=()) for one in query.where]
-        limited = any(one != Filters() for one in kinds)
-        if query.of.what == "documents" and (query.about or limited):
-            yield query
 
 
 def related(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
@@ -205,30 +176,20 @@ def read_walks(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery
 
 
 STRATEGIES: Mapping[QuestionType, tuple[Strategy, ...]] = {
-    "comparative": (compare, synthesis),
-    "synthesis": (documents_named, facts, digest, news, synthesis),
-    "persona": (persona,),
-    "counting": (counts, facts, digest),
-    "gap_finding": (digest, gaps, facts),
-    "meta": (facts, digest, coverage),
-    "trend": (trends, digest),
-    "relational": (documents_named, facts, related),
-    "exploratory": (documents_named, facts, digest, clearly_related, explore),
-    "factual": (documents_named, facts, digest, news, clearly_related),
-    "temporal": (facts, digest, news),
+    "comparative": (said_by, compare, synthesis),
+    "synthesis": (catalogued, said_by, facts, news, synthesis),
+    "persona": (said_by, persona),
+    "counting": (catalogued, said_by, facts),
+    "gap_finding": (catalogued, said_by, facts),
+    "meta": (said_by, facts, catalogued),
+    "trend": (catalogued, said_by),
+    "relational": (catalogued, said_by, facts, related),
+    "exploratory": (catalogued, said_by, facts, clearly_related),
+    "factual": (catalogued, said_by, facts, news, clearly_related),
+    "temporal": (catalogued, said_by, facts, news),
 }
-OF_PASSAGES: frozenset[Strategy] = frozenset({compare, synthesis, persona, news, facts})
-READERS: Mapping[QuestionType, tuple[Reader, ...]] = {
-    "counting": (read_counts, read_news),
-    "gap_finding": (read_news, read_gaps),
-    "meta": (read_news, read_coverage),
-    "trend": (read_trend, read_news),
-    "relational": (read_named, read_walks),
-    "exploratory": (read_named, read_news, read_walks, read_list),
-    "factual": (read_named, read_news, read_walks),
-    "synthesis": (read_named, read_news),
-    "temporal": (read_news,),
-}
+# What finds passages, or facts of one document, where a model read the question.
+OF_PASSAGES: frozenset[Strategy] = frozenset({said_by, compare, synthesis, persona, news, facts})
 
 
 def read_query(kb: KnowledgeBase, analysis: Analysis) -> CatalogueQuery | None:
@@ -238,8 +199,7 @@ def read_query(kb: KnowledgeBase, analysis: Analysis) -> CatalogueQuery | None:
         UnknownCollectionError: the asker's filters name a collection that does not exist.
         StoreError: the catalogue cannot be read.
     """
-    readers = (read_edge, *READERS.get(analysis.type, ()))
-    queries = (query for read in readers for query in read(kb, analysis))
+    queries = chain(read_catalogue(kb, analysis), read_walks(kb, analysis))
     return next((query for query in queries if _allowed(kb, query)), None)
 
 
@@ -287,14 +247,15 @@ class Planned:
     def strategies(self, sort: QuestionType) -> Iterator[Strategy]:
         """The query first, then what finds passages or facts of one document."""
         yield self.result
-        yield said_by
         yield from (one for one in STRATEGIES.get(sort, ()) if one in OF_PASSAGES)
 
     def result(self, kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
         """What the query gives; None where it counts nothing, so that passages are searched."""
         query = self.query
-        result = from_catalogue(lambda *_: iter([query] if query else ()))(kb, analysis)
-        if query is None or result is None:
+        if query is None or not _allowed(kb, query):
+            return None
+        result = _of_any_kind(kb, query, analysis)
+        if result is None:
             return None
         naming = query.about is not None and query.about.naming
         if query.form in ("count", "list") and not (result.number or result.rows or naming):
@@ -312,7 +273,7 @@ def find(kb: KnowledgeBase, analysis: Analysis, planned: Planned | None = None) 
         UnknownCollectionError: the asker's filters name a collection that does not exist.
         FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
-    usual = (mentioned_first, said_by, *STRATEGIES.get(analysis.type, ()))
+    usual = STRATEGIES.get(analysis.type, (said_by,))
     for strategy in planned.strategies(analysis.type) if planned else usual:
         found = strategy(kb, analysis)
         if found is not None:

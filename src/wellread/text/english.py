@@ -192,27 +192,3 @@ EMPTY_HEADS = frozenset(
 
 # A thing that was just spoken of, at the end of a question: "who suggested that figure?".
 POINTED_AT = r"\b(?:that|this|these|those)\s+[a-z]{3,}\W*$"
-
-# --- first and last mentions ----------------------------------------------------------------------
-
-# The first or the last document that mentions something: "in which letter was X first described".
-_MENTIONED = (
-    r"(?:mentioned|described|discussed|covered|referenced|featured|named|brought\s+up|come\s+up"
-    r"|talked\s+about|written\s+about|reported\s+on|appear)"
-)
-_MENTIONS = (
-    r"(?:(?:mention|discuss|cover|featur|referenc|describ|nam)(?:e?s|e?d|e|ing)?"
-    r"|(?:talk|writ|report|speak)(?:s|es|e|ed|ing)?\s+(?:about|on|of)|wrote\s+about|about|on)"
-)
-_EDGE = r"(?P<edge>first|earliest|last|latest|newest|initially|originally|most\s+recent(?:ly)?)"
-EDGES_OF_MENTION = (
-    rf"(?:in|on)\s+which\s+(?P<noun>[\w-]+)\s+(?:is|was|were|did|does)\s+(?P<what>.+?)\s+{_EDGE}"
-    rf"\s+{_MENTIONED}",
-    rf"which\s+(?P<noun>[\w-]+)\s+(?:was\s+the\s+)?{_EDGE}\s+(?:one\s+)?(?:to\s+)?{_MENTIONS}"
-    r"\s+(?P<what>.+?)",
-    rf"when\s+(?:is|was|were|did)\s+(?P<what>.+?)\s+{_EDGE}\s+{_MENTIONED}(?:\s+in\s+the\s+"
-    r"(?P<noun>[\w-]+))?",
-    rf"(?:what|which)\s+(?:is|was)\s+the\s+{_EDGE}\s+(?P<noun>[\w-]+)\s+(?:that\s+|which\s+|to\s+)?"
-    rf"{_MENTIONS}\s+(?P<what>.+?)",
-)
-LATEST = ("last", "latest", "newest", "most")  # how the other edges begin

@@ -203,12 +203,6 @@ NEWS_ASKED = (
     "latest", "newest", "news", "recent(?:ly)?", "happen(?:ed|ing|s)?", "going on",
     "what(?:'s| is) new", "new developments?", "updates?", "headlines?", "lately", "these days",
 )  # fmt: skip
-FRAMING = """
-    kind kinds sort sorts type types example examples explore show find entity entities entry
-    entries list overview relevant interesting different various work working exist available
-    scale level sector field area topic topics project projects thing things collection know look
-    involved concerned deal around belong belongs
-    """.split()
 ASKING_ON = """
     who whom whose what when where why which how is are was were does do did can has have
     """.split()

@@ -25,6 +25,7 @@ from wellread.ask.aggregate.queries.result import (
 )
 from wellread.ask.aggregate.queries.showing import places_naming, places_signed
 from wellread.store.catalogue.documents.aggregates import Entry
+from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.store.catalogue.stories.story_rows import Story
 
 
@@ -56,10 +57,32 @@ def count_entities(count: Request) -> Result:
         nodes = [node for node in nodes if inside.intersection(node.documents)]
     types = " or ".join(f"'{name}'" for name in names)
     kind = f"entities of the type {types}" if names else "all entities"
+    if count.query.by:
+        return _entities_divided(count, nodes, kind)
     return Result(
         columns=ENTITIES,
         rows=entity_rows(nodes),
         method=kind + count.after_noun + (f": {held.method}" if held else ""),
+    )
+
+
+def _entities_divided(count: Request, nodes: Sequence[EntityNode], kind: str) -> Result:
+    """The entities for each value of what they are divided by, which their documents have."""
+    by, noun = count.query.by[0], count.query.of
+    ids = [known for node in nodes for known in node.documents]
+    groups = divided(count.scope.only(ids), by)
+    sizes = {
+        value: sum(not held.isdisjoint(node.documents) for node in nodes)
+        for value, held in ((value, set(those)) for value, those in groups.items())
+    }
+    return Result(
+        columns=(said(by).capitalize(), noun.many.capitalize()),
+        rows=tuple(
+            Row(cells=(value, amount(sizes[value], noun.one, noun.many)), document_ids=tuple(those))
+            for value, those in groups.items()
+        ),
+        method=f"{kind}{count.suffix}, divided by {said(by)}",
+        number=len(nodes),
     )
 
 

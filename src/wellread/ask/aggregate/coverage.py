@@ -12,7 +12,7 @@ from wellread.store.catalogue.documents.aggregates import FIELDS, Part
 
 STRATEGY = "coverage of the catalogue"
 COLUMNS = ("Part", "Value", "Documents", "Share")
-MOST_LISTED = 20_000  # documents; of more, the rows have numbers only
+MOST_LISTED = 1_000  # documents; of more, the rows have numbers only
 MOST_CELLS = 2_000  # of one pair of dimensions that are looked through for empty ones
 UNDATED = "without a date"
 DATES = ("year", "month")

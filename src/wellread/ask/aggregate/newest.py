@@ -6,13 +6,12 @@ its first sentence, newest first.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
 from itertools import islice, zip_longest
 from urllib.parse import urlsplit
 
-from wellread.ask.aggregate.queries.query import CatalogueQuery, Noun
+from wellread.ask.aggregate.queries.query import CatalogueQuery
 from wellread.ask.aggregate.queries.result import (
     AggregateResult,
     Place,
@@ -22,17 +21,11 @@ from wellread.ask.aggregate.queries.result import (
     day,
     in_words,
     kind_of,
-    limits_of,
 )
-from wellread.ask.retrieve.relax import SOURCE_KINDS, narrowed
-from wellread.ask.retrieve.story_search import WINDOW
-from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis, Constraint
+from wellread.ask.retrieve.relax import SOURCE_KINDS
 from wellread.store.catalogue.stories.story_rows import Story, StoryItem
-from wellread.text.english_catalogue import AROUND_NEWS, NEWS, NEWS_BY_ITSELF, REPORTING
 from wellread.text.headlines import shortened
 from wellread.text.sentences import QUOTED, first_sentence
-from wellread.text.tokens import tokens_of
 from wellread.text.words import visible
 from wellread.types import Filters, Span
 
@@ -229,69 +222,3 @@ def _beginning(span: Span) -> Span:
 def _inside(moment: datetime, time: Filters) -> bool:
     since, until = time.published_from, time.published_to
     return (since is None or moment >= since) and (until is None or moment <= until)
-
-
-_NEWS_NOUN = re.compile(r"news\b(?!letter)", re.IGNORECASE)
-_THINGS = (Noun(what="stories", one="story"), Noun(what="documents", one="document"))
-_NOT_RECENT = "nothing is from the last 30 days, so the newest of all dates is listed"
-
-
-def read_news(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery]:
-    """The newest stories of the asked time, else of the last 30 days, else of all dates.
-
-    Documents stand in where there are no stories of the time. None unless every word of the
-    question asks for news: what has a subject is searched.
-
-    Raises:
-        UnknownCollectionError: the asker's filters name a collection that does not exist.
-        StoreError: the catalogue cannot be read.
-    """
-    times = [one for one in analysis.constraints if one.kind == "time"]
-    kinds = [one for one in analysis.constraints if one.kind in ("kind", "source_type")]
-    told = [one for one in kinds if _NEWS_NOUN.match(one.span.of(analysis.question))]
-    if not _asks_for_news(analysis, timed=bool(times), told=bool(told)):
-        return
-    where = limits_of(analysis, [one.span for one in (*times, *told)])
-    things = _THINGS if len(kinds) == len(told) else _THINGS[1:]
-    for time, relaxed, notes in _times(where, times):
-        for thing in things:
-            yield CatalogueQuery(
-                form="list",
-                of=thing,
-                where=(*where, time),
-                order="newest",
-                limit=analysis.max_clusters or kb.settings.qa.max_clusters,
-                relaxed=relaxed,
-                notes=notes,
-            )
-
-
-def _asks_for_news(analysis: Analysis, *, timed: bool, told: bool) -> bool:
-    """Whether the question holds no other words than those that ask for news.
-
-    After an earlier question "Any updates?" is about that one's subject; "What's new?" is not.
-    """
-    limits = [limit.span for limit in analysis.constraints]
-    words = {
-        token.plain
-        for token in tokens_of(analysis.question)
-        if not any(span.start < token.end and token.start < span.end for span in limits)
-    }
-    by_itself = told or timed or not analysis.context or words & NEWS_BY_ITSELF
-    asking = NEWS | REPORTING if timed else NEWS
-    return bool((told or words & asking) and by_itself and words <= asking | AROUND_NEWS)
-
-
-def _times(
-    where: Sequence[Filters], times: Sequence[Constraint]
-) -> Iterator[tuple[Filters, tuple[Constraint, ...], tuple[str, ...]]]:
-    """The asked time, else the last days; then all dates. With the limits let go of, and a note."""
-    if any(limit.published_from or limit.published_to for limit in where):
-        yield Filters(), (), ()
-        return
-    now = datetime.now(UTC)
-    lately = Filters(published_from=now - WINDOW, published_to=now + timedelta(days=1))
-    asked = narrowed(Filters(), times) if times else lately
-    if asked is not None:
-        yield asked, (), ()
-    yield Filters(), tuple(times), () if times else (_NOT_RECENT,)

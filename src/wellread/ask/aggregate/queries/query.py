@@ -41,10 +41,11 @@ What = Literal[
 MOST_WORDS = 4  # of a noun
 
 _KINDS: dict[Kind, str] = {
-    "article": "article, news article, news item, blog post",
+    "article": "article, news article, news item, blog post, post, piece, report, column",
     "page": "page, web page",
-    "paper": "paper, research paper, study, publication",
-    "transcript": "transcript, recording, video, episode, podcast episode, meeting, talk",
+    "paper": "paper, research paper, study, publication, preprint",
+    "transcript": "transcript, recording, video, episode, podcast episode, meeting, talk, podcast, "
+    "interview",
     "qa": "past question, past answer, stored question, question and answer",
 }
 _EVENTS = frozenset({"meeting", "talk"})  # that are documents only where recordings are held
@@ -341,8 +342,8 @@ def _problem(query: CatalogueQuery) -> str:
             f'by: the form "{form}" is not divided',
         ),
         (
-            bool(query.by) and counting and what != "documents",
-            f"by: only documents are divided, not {query.of.many}",
+            bool(query.by) and counting and what not in ("documents", "entities"),
+            f"by: only documents and entities are divided, not {query.of.many}",
         ),
     )
     return next((said for wrong, said in checks if wrong), "")

@@ -1,0 +1,504 @@
+"""Reads the words of a question to the catalogue: names are looked up, the rest is by examples.
+
+What can be looked up (nouns, people, values of the taxonomy, times, entities) becomes slots, "How
+many {noun} mention {topic}?", and a word that no example of such a question has is a part of the
+topic. What a word is may be open ("category" divides, or is counted), so a linear model over the
+words, pairs and triples of words scores all ways to take it, and the best one counts. One of its
+readings is that the texts are asked, and not the catalogue. ``benchmarks/train_catalogue.py``
+writes its numbers, from examples that stand there as plain lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import cache
+from importlib import resources
+from itertools import islice, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wellread.ask.aggregate.queries.query import (
+    MOST_WORDS,
+    PERIODS,
+    Noun,
+    nouns,
+    said,
+    spelling,
+)
+from wellread.ask.aggregate.read.relation_senses import RelationWords, Said
+from wellread.ask.understand.mentions import people_in
+from wellread.ask.understand.time_windows import of_days
+from wellread.ask.understand.vocabulary import Vocabulary
+from wellread.questions import Analysis, ConstraintKind, NamedEntity
+from wellread.store.catalogue.documents.aggregates import FIELDS
+from wellread.text.english import NUMBER_WORDS, PREPOSITIONS, STOP_WORDS
+from wellread.text.periods import expressions_of
+from wellread.text.tokens import ARTICLES, Token, key_of_words, tokens_of
+from wellread.types import Filters, Span
+
+FILE = "catalogue_model.npz"
+TEXTS = "passages"  # the reading of questions about what texts say
+NAMING = "naming"  # beside a reading: documents have to name the topic
+TOPIC = "{topic}"
+FIRST, LAST = "^", "$"
+# Readings that are asked for alike: a word, or a place of the topic, of one is one of the others.
+LOOKING = frozenset(("count", "mentions", "list", "exists"))
+_ALIKE: tuple[frozenset[str], ...] = (
+    LOOKING | {"values", "speaker", "author"},
+    frozenset(("latest", "oldest")),
+    frozenset(("most", "fewest", "count", "busiest_author", "busiest_speaker")),
+    frozenset(("missing", "coverage")),
+)
+COMMON = 5  # readings that have a word which may stand in any other
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogueModel:
+    """What was learned.
+
+    Attributes:
+        readings: the columns of the weights, ``NAMING`` among them.
+        weights: a row for each feature.
+        words: those that examples of questions to the catalogue consist of, slots among them, to
+            their readings.
+        around: pairs of words between which a topic stood, by reading; what begins a question is
+            ``FIRST``.
+        leading: words before a topic that ends a question.
+    """
+
+    readings: tuple[str, ...]
+    weights: Mapping[str, Floats]
+    words: Mapping[str, frozenset[str]]
+    around: Mapping[str, frozenset[tuple[str, str]]]
+    leading: frozenset[str]
+
+    def scores(self, masked: Sequence[str]) -> dict[str, float]:
+        """How well each reading fits a question."""
+        names = features(masked)
+        rows = [self.weights[name] for name in names if name in self.weights]
+        total = np.sum(rows, axis=0) if rows else np.zeros(len(self.readings), np.float32)
+        scaled = total / np.sqrt(len(names))
+        return dict(zip(self.readings, map(float, scaled), strict=True))
+
+    def explains(self, reading: str, word: str) -> bool:
+        """Whether a slot, or a word that is none, may stand in a question that is read so."""
+        told = self.words.get(word, frozenset())
+        if word.startswith("{"):
+            return reading in told
+        alike = frozenset((reading,)).union(*(group for group in _ALIKE if reading in group))
+        return len(told) >= COMMON or not told.isdisjoint(alike)
+
+    def frames(self, reading: str, before: str, after: str) -> bool:
+        """Whether a topic may stand between two words: both were seen beside one.
+
+        At an end of the question the two must have been seen together.
+        """
+        alike = LOOKING if reading in LOOKING else (reading,)
+        pairs = [pair for name in alike for pair in self.around.get(name, ())]
+        if before == FIRST or after == LAST:
+            return (before, after) in pairs
+        return any(before == one for one, _ in pairs) and any(after == one for _, one in pairs)
+
+
+def features(masked: Sequence[str]) -> list[str]:
+    """The words, pairs and triples of words of a masked question, each once."""
+    ends = [FIRST, *masked, LAST]
+    pairs = (" ".join(pair) for pair in pairwise(ends))
+    triples = (" ".join(three) for three in zip(ends, ends[1:], ends[2:], strict=False))
+    return list(dict.fromkeys((*masked, *pairs, *triples)))
+
+
+@cache
+def learned() -> CatalogueModel:
+    """The model that ships."""
+    with (resources.files(__package__) / FILE).open("rb") as file, np.load(file) as kept:
+        around: dict[str, set[tuple[str, str]]] = {}
+        for line in kept["around"]:
+            reading, before, after = str(line).split(" ")
+            around.setdefault(reading, set()).add((before, after))
+        weights = kept["weights"].astype(np.float32)
+        return CatalogueModel(
+            readings=tuple(map(str, kept["readings"])),
+            weights=dict(zip(map(str, kept["features"]), weights, strict=True)),
+            words={
+                word: frozenset(names) for word, *names in map(str.split, map(str, kept["words"]))
+            },
+            around={name: frozenset(pairs) for name, pairs in around.items()},
+            leading=frozenset(
+                before for pairs in around.values() for before, after in pairs if after == LAST
+            ),
+        )
+
+
+# --- the words of a question ---
+
+NOUN, IN, BY, PERSON, WHEN = "{noun}", "{in}", "{by}", "{person}", "{when}"
+VALUE, NUMBER, RELATION = "{value}", "{number}", "{relation}"
+WITHIN = (IN, PERSON, WHEN, VALUE)
+SURE = 0.25  # by how much a reading has to fit better than that the texts are asked
+LEAST = 0.45  # how well it has to fit
+SWALLOWED = 0.35  # less for each known word that is taken for a part of the topic
+LESS_PLAIN = 0.05  # less for words of such questions that are taken for a relation
+MOST_READINGS = 300  # that are scored
+MOST_TOKENS = 24
+LONGEST_VALUE = 5
+INSIDE_A_TOPIC = ARTICLES | {"of", "and", "or", "for", "in", "to"}
+MOST_INSIDE = 2  # such words between two others
+_SLOTS: Mapping[ConstraintKind, str] = {
+    "time": WHEN,
+    "author": PERSON,
+    "speaker": PERSON,
+    "document": PERSON,  # a publisher
+    "taxonomy": VALUE,
+    "language": "",
+    "collection": "",
+}
+ADJUNCTS = ("language", "collection")  # limits that are no slots
+
+# What a reading needs, one of each set.
+_NEEDED: Mapping[str, tuple[frozenset[str], ...]] = {
+    "count": (frozenset({NOUN}),),
+    "list": (frozenset({NOUN, TOPIC, PERSON, WHEN, VALUE}),),
+    "exists": (frozenset({TOPIC, PERSON, WHEN, VALUE}),),
+    "most": (frozenset({BY}), frozenset({NOUN})),
+    "fewest": (frozenset({BY}), frozenset({NOUN})),
+    "values": (frozenset({BY}), frozenset({NOUN})),
+    "oldest": (frozenset({NOUN, TOPIC, PERSON}),),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """Some words of the question as one slot, or one word; ``slot`` is empty for what says nothing.
+
+    Attributes:
+        first, last: which words, the last not included.
+        known: what could be something else, but is taken for a part of the topic.
+    """
+
+    slot: str
+    first: int
+    last: int
+    noun: Noun | None = None
+    by: str = ""
+    filters: Filters | None = None
+    entities: tuple[NamedEntity, ...] = ()
+    number: int | None = None
+    said: Said | None = None
+    known: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What a question is read as.
+
+    Attributes:
+        naming: documents have to name the topic; else a link to it will do, too.
+        score: how well the reading fits; ``texts`` how well that the texts are asked.
+        topic: of the pieces, those that name what it is about.
+    """
+
+    name: str
+    naming: bool
+    score: float
+    texts: float
+    pieces: tuple[Piece, ...] = ()
+    topic: tuple[Piece, ...] = ()
+
+    @property
+    def sure(self) -> bool:
+        """Whether the catalogue is asked, and the reading fits well enough to answer by it."""
+        return self.name != TEXTS and self.score >= max(LEAST, self.texts + SURE)
+
+    def filled(self, slot: str) -> list[Piece]:
+        """The pieces of a slot."""
+        return [piece for piece in self.pieces if piece.slot == slot]
+
+
+def joined(words: Sequence[str]) -> list[str]:
+    """Words and slots with each run of a topic as one."""
+    return [words[start] for start, _ in _runs(words)]
+
+
+def _runs(words: Sequence[str]) -> list[tuple[int, int]]:
+    """Where each word stands, parts of a topic together with the small words between them.
+
+    An article before a name says nothing.
+    """
+    found: list[tuple[int, int]] = []
+    place = 0
+    while place < len(words):
+        end = place + 1
+        while words[place] == TOPIC:
+            after = end
+            while after < len(words) and words[after] in INSIDE_A_TOPIC:
+                after += 1
+            if after - end > MOST_INSIDE or words[after : after + 1] != [TOPIC]:
+                break
+            end = after + 1
+        led = words[place] in ARTICLES and words[end : end + 1] in ([TOPIC], [PERSON], [VALUE])
+        if not led:
+            found.append((place, end))
+        place = end
+    return found
+
+
+class QuestionWords:
+    """The words of a question, and as what each of them may be taken."""
+
+    def __init__(self, analysis: Analysis, vocabulary: Vocabulary) -> None:
+        self.analysis, self.vocabulary = analysis, vocabulary
+        vocabulary.learn(analysis.question)
+        self.tokens: list[Token] = tokens_of(analysis.question)
+        self.plain = [token.plain for token in self.tokens]
+        self.options: list[list[Piece]] = [[] for _ in self.tokens]
+        self._fixed: set[int] = set()
+        self._add_limits()
+        self._add_times()
+        for sources in (self._nouns(), self._values(), self._names(), self._numbers()):
+            for piece in sources:
+                if self._fixed.isdisjoint(range(piece.first, piece.last)):
+                    self.options[piece.first].append(piece)
+
+    def add_relations(self, relations: RelationWords) -> None:
+        """Words that ask for relations of the entities that are named."""
+        places = [self.span(at, at + 1) for at in range(len(self.tokens))]
+        named = [any(one.span.overlaps(at) for one in self.analysis.entities) for at in places]
+        for one in relations.find(self.plain, named):
+            piece = Piece(slot=RELATION, first=one.first, last=one.last, said=one)
+            self.options[one.first].append(piece)
+
+    def span(self, first: int, last: int) -> Span:
+        """Where these words stand."""
+        return Span(start=self.tokens[first].start, end=self.tokens[last - 1].end)
+
+    def places(self, span: Span) -> tuple[int, int]:
+        """The words at a place of the question; two equal numbers where there are none."""
+        inside = [at for at in range(len(self.tokens)) if self.span(at, at + 1).overlaps(span)]
+        return (inside[0], inside[-1] + 1) if inside else (0, 0)
+
+    def _add_limits(self) -> None:
+        """What is read as a limit already is nothing else."""
+        known = nouns(self.vocabulary)
+        for one in self.analysis.constraints:
+            first, last = self.places(one.span)
+            slot = _SLOTS.get(one.kind)
+            if slot is not None and first < last:
+                piece = Piece(slot=slot, first=first, last=last, filters=one.filters)
+                self.options[first].append(self._with_dimension(piece))
+                self._fixed.update(range(first, last))
+            elif last - first > 1 and self._phrase(first, last) not in known:
+                # "papers or transcripts"
+                called = " or ".join(map(said, one.value.split(" or ")))
+                noun = Noun(what="documents", one=called, filters=one.filters)
+                for name in (NOUN, IN):
+                    self.options[first].append(
+                        Piece(slot=name, first=first, last=last, noun=noun, filters=one.filters)
+                    )
+                self._fixed.update(range(first, last))
+
+    def _add_times(self) -> None:
+        """A year or month that stands beside a noun for documents, and in which some appeared."""
+        held = self.vocabulary.published
+        if held is None or any(one.kind == "time" for one in self.analysis.constraints):
+            return
+        found = expressions_of(self.analysis.question, date.today())
+        for one in found if len(found) == 1 else ():
+            first, last = self.places(Span(start=one.start, end=one.end))
+            inside = one.period.first <= held[1] and held[0] <= one.period.last
+            if one.period.month is None and inside and first < last:
+                filters = of_days(one.period.first, one.period.last)
+                piece = Piece(slot=WHEN, first=first, last=last, filters=filters)
+                self.options[first].append(piece)
+
+    def _phrase(self, first: int, last: int) -> str:
+        return spelling(self.span(first, last).of(self.analysis.question))
+
+    def _nouns(self) -> Iterator[Piece]:
+        """The longest noun that begins at each word, and by what may be divided."""
+        known = nouns(self.vocabulary)
+        divisions = {spelling(said(name)): name for name in self.vocabulary.dimensions}
+        divisions |= {name: name for name in PERIODS} | {"type": "kind"}
+        for first in range(len(self.tokens)):
+            if by := divisions.get(self._phrase(first, first + 1)):
+                yield Piece(slot=BY, first=first, last=first + 1, by=by)
+            for last in range(min(first + MOST_WORDS, len(self.tokens)), first, -1):
+                noun = known.get(self._phrase(first, last))
+                if noun is None:
+                    continue
+                if noun.what == "entities" and noun.names:
+                    noun, last = self._with_other(noun, last, known)
+                yield Piece(slot=NOUN, first=first, last=last, noun=noun)
+                if noun.what == "documents":
+                    yield Piece(slot=IN, first=first, last=last, noun=noun, filters=noun.filters)
+                elif noun.what in FIELDS:
+                    yield Piece(slot=BY, first=first, last=last, by=noun.what)
+                break
+
+    def _with_other(self, noun: Noun, last: int, known: Mapping[str, Noun]) -> tuple[Noun, int]:
+        """The noun with one beside it: "tools or methods"."""
+        if self.plain[last : last + 1] not in (["or"], ["and"]) or last + 1 >= len(self.tokens):
+            return noun, last
+        other = known.get(self._phrase(last + 1, last + 2))
+        if other is None or other.what != "entities" or not other.names:
+            return noun, last
+        both = replace(noun, one=f"{noun.one} or {other.one}", names=(*noun.names, *other.names))
+        return both, last + 2
+
+    def _values(self) -> Iterator[Piece]:
+        """The longest value of the taxonomy that begins at each word."""
+        for first in range(len(self.tokens)):
+            for last in range(min(first + LONGEST_VALUE, len(self.tokens)), first, -1):
+                words = self.plain[first:last]
+                if words[0] in STOP_WORDS or words[-1] in STOP_WORDS:
+                    continue
+                pairs = tuple(
+                    pair
+                    for pair in self.vocabulary.taxonomy.get(key_of_words(words), ())
+                    if pair[1] not in self.vocabulary.entity_types
+                )
+                if pairs:
+                    filters = Filters(taxonomy=pairs)
+                    piece = Piece(slot=VALUE, first=first, last=last, filters=filters)
+                    yield self._with_dimension(piece)
+                    break
+
+    def _with_dimension(self, piece: Piece) -> Piece:
+        """A value with the name of its dimension right before or after it."""
+        taxonomy = piece.filters.taxonomy if piece.filters else ()
+        names = {spelling(said(name)) for name, _ in taxonomy}
+        if piece.last < len(self.tokens) and self._phrase(piece.last, piece.last + 1) in names:
+            return replace(piece, last=piece.last + 1)
+        if piece.first and self._phrase(piece.first - 1, piece.first) in names:
+            longer = replace(piece, first=piece.first - 1)
+            self.options[longer.first].append(longer)
+        return piece
+
+    def _names(self) -> Iterator[Piece]:
+        """People and entities."""
+        for one in people_in(self.analysis.question, self.vocabulary):
+            first, last = self.places(one.span)
+            heard = one.speakers and (not one.authors or not self._written())
+            filters = Filters(speakers=one.speakers) if heard else Filters(authors=one.authors)
+            yield Piece(slot=PERSON, first=first, last=last, filters=filters)
+        spans = {one.span for one in self.analysis.entities}
+        for span in spans:
+            first, last = self.places(span)
+            same = tuple(one for one in self.analysis.entities if one.span == span)
+            if first < last:
+                yield Piece(slot=TOPIC, first=first, last=last, entities=same)
+
+    def _written(self) -> bool:
+        """Whether no recordings are asked for."""
+        asked = [one.filters for one in self.analysis.constraints]
+        return not any("transcript" in one.kinds for one in asked)
+
+    def _numbers(self) -> Iterator[Piece]:
+        for at, word in enumerate(self.plain):
+            digits = NUMBER_WORDS.get(word, word)
+            if digits.isdigit() and len(digits) < 3 and int(digits):
+                yield Piece(slot=NUMBER, first=at, last=at + 1, number=int(digits))
+
+    def kinds_beside(self, pieces: Sequence[Piece]) -> list[Filters]:
+        """The limits on kinds whose words are no slot in these pieces."""
+        taken = {at for piece in pieces if piece.noun for at in range(piece.first, piece.last)}
+        kinds = [one for one in self.analysis.constraints if one.kind in ("kind", "source_type")]
+        return [one.filters for one in kinds if taken.isdisjoint(range(*self.places(one.span)))]
+
+    def choices(self, model: CatalogueModel) -> list[list[Piece]]:
+        """What may begin at each word, with the word itself and as part of a topic."""
+        found: list[list[Piece]] = []
+        led = 0  # how many words a topic may go on that is made of known words
+        for at, (token, options) in enumerate(zip(self.tokens, self.options, strict=True)):
+            mine = list(options)
+            stop = token.plain in STOP_WORDS or token.plain in PREPOSITIONS
+            # What is a type of this base is no word around what is asked for.
+            typed = any(one.noun and one.noun.names for one in options)
+            known = token.plain in model.words and not typed
+            if at in self._fixed:
+                found.append(mine)
+                continue
+            if known:
+                mine.append(Piece(slot=token.plain, first=at, last=at + 1))
+            if at and self.plain[at - 1] in model.leading and self.plain[at - 1] in model.words:
+                led = MOST_WORDS
+            named = any(piece.entities for piece in options)
+            if not stop and not named and (led or not (known or mine)):
+                taken = known or bool(options)
+                mine.append(Piece(slot=TOPIC, first=at, last=at + 1, known=taken))
+            led = max(0, led - 1)
+            found.append(mine)
+        return found
+
+
+def best_reading(words: QuestionWords, model: CatalogueModel) -> Reading | None:
+    """The reading that fits best of all; None where it is not sure that the catalogue is asked."""
+    best: Reading | None = None
+    highest = -np.inf
+    if len(words.tokens) > MOST_TOKENS:
+        return None
+    for taken in islice(_paths(words.choices(model)), MOST_READINGS):
+        pieces = [piece for piece in taken if piece.slot]
+        slots = [piece.slot for piece in pieces]
+        runs = _runs(slots)
+        reading = judged([slots[start] for start, _ in runs], model)
+        if reading is None or not all(map(set(slots).intersection, _NEEDED.get(reading.name, ()))):
+            continue
+        score = reading.score - SWALLOWED * sum(piece.known for piece in pieces)
+        rank = score - LESS_PLAIN * slots.count(RELATION)
+        if rank > highest:
+            highest = rank
+            topic = next((pieces[start:end] for start, end in runs if slots[start] == TOPIC), [])
+            best = replace(reading, score=score, pieces=tuple(pieces), topic=tuple(topic))
+    return best if best and best.sure else None
+
+
+def judged(masked: Sequence[str], model: CatalogueModel) -> Reading | None:
+    """The reading of words and slots that fits best; None where they cannot be read so."""
+    if not _possible(masked):
+        return None
+    scores = model.scores(masked)
+    naming = scores.pop(NAMING)
+    name = max(scores, key=lambda one: scores[one])
+    if not _framed(name, masked, model):
+        return None
+    return Reading(name=name, naming=naming > 0.5, score=scores[name], texts=scores[TEXTS])
+
+
+def _paths(choices: Sequence[Sequence[Piece]], start: int = 0) -> Iterator[list[Piece]]:
+    """Each way to take all words of a question, by what stands first."""
+    if start >= len(choices):
+        yield []
+        return
+    for piece in choices[start]:
+        for others in _paths(choices, piece.last):
+            yield [piece, *others]
+
+
+def _possible(masked: Sequence[str]) -> bool:
+    """Whether no slot is there too often."""
+    most = {NOUN: 1, TOPIC: 1, NUMBER: 1, RELATION: 1, BY: 2, WHEN: 1, IN: 2}
+    if any(masked.count(slot) > number for slot, number in most.items()):
+        return False
+    return TOPIC in masked or RELATION not in masked
+
+
+def _framed(reading: str, masked: Sequence[str], model: CatalogueModel) -> bool:
+    """Whether the words are those of questions that are read so, and the topic stands as there."""
+    if reading == TEXTS:
+        return True
+    if not all(model.explains(reading, word) for word in masked):
+        return False
+    before = [one for one, slot in pairwise([FIRST, *masked]) if slot == BY]
+    if not all(f"{one} {BY}" in model.weights for one in before):
+        return False  # "in this collection" does not divide
+    if TOPIC not in masked:
+        return True
+    ends = [FIRST, *masked, LAST]
+    at = ends.index(TOPIC)
+    return model.frames(reading, ends[at - 1], ends[at + 1])

@@ -1,0 +1,292 @@
+"""Turns the reading of a question (``catalogue_reading.py``) into a query to the catalogue.
+
+There is none where the reading says that the texts are asked, where a slot that it needs is
+missing, or where the catalogue cannot tell: the passages answer.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from wellread.ask.aggregate.queries.holding import documents_about
+from wellread.ask.aggregate.queries.query import (
+    PERIODS,
+    CatalogueQuery,
+    Hop,
+    Name,
+    Noun,
+    Order,
+    QueryError,
+    Topic,
+    Walk,
+    said,
+)
+from wellread.ask.aggregate.queries.result import limits_of, scope_of
+from wellread.ask.aggregate.read.catalogue_reading import (
+    ADJUNCTS,
+    BY,
+    INSIDE_A_TOPIC,
+    NOUN,
+    NUMBER,
+    PERSON,
+    RELATION,
+    VALUE,
+    WHEN,
+    WITHIN,
+    Piece,
+    QuestionWords,
+    Reading,
+    best_reading,
+    learned,
+)
+from wellread.ask.aggregate.read.relation_senses import relation_words
+from wellread.ask.retrieve.relax import narrowed
+from wellread.ask.retrieve.story_search import WINDOW
+from wellread.ask.understand.vocabulary import vocabulary_of
+from wellread.kb import KnowledgeBase
+from wellread.questions import Analysis, Constraint
+from wellread.types import Filters
+
+logger = logging.getLogger(__name__)
+
+DOCUMENT = Noun(what="documents", one="document")
+STORY = Noun(what="stories", one="story")
+_NOT_RECENT = "nothing is from the last 30 days, so the newest of all dates is listed"
+PEOPLE: Mapping[str, tuple[Literal["author", "speaker"], Order]] = {
+    "author": ("author", ""),
+    "speaker": ("speaker", ""),
+    "busiest_author": ("author", "most"),
+    "busiest_speaker": ("speaker", "most"),
+}
+SHOWN = 3  # the next ones too: the first that has the word may mean something else by it
+NEWS_ITSELF = frozenset("new newest news headlines".split())  # of no earlier subject
+
+
+def read_catalogue(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery]:
+    """The queries that the question is read as, the best first; none where the texts are asked.
+
+    Raises:
+        UnknownCollectionError: the asker's filters name a collection that does not exist.
+        StoreError: the catalogue cannot be read.
+    """
+    given = [one.filters.document_ids for one in analysis.constraints if one.kind == "document"]
+    if any(len(ids) == 1 for ids in given):
+        return  # the text of one document is asked about
+    collections = scope_of(kb, limits_of(analysis)).collections
+    vocabulary = vocabulary_of(kb, collections)
+    words = QuestionWords(analysis, vocabulary)
+    if analysis.entities:
+        words.add_relations(relation_words(kb.catalogue.graph, collections))
+    reading = best_reading(words, learned())
+    if reading is None:
+        logger.info("no question to the catalogue: %r", analysis.question)
+        return
+    with suppress(QueryError):  # of what the catalogue cannot tell, the passages may
+        yield from _queries(kb, words, reading)
+
+
+def _queries(kb: KnowledgeBase, words: QuestionWords, reading: Reading) -> Iterator[CatalogueQuery]:
+    name = reading.name
+    plain = _plain(words, reading)
+    what = plain.of.what
+    if name == "count":
+        yield replace(plain, form="count", by=plain.by[:1])
+    elif plain.related or (plain.about and not plain.about.clear):
+        return  # what relations lead to is read from the graph, and a clause from the texts
+    elif name == "exists" and what == "entities":
+        yield plain
+    elif name == "list" and what == "entities":
+        yield _entities(words.analysis, plain)
+    elif name in ("list", "exists", "most", "fewest"):
+        yield _listed(name, plain)
+    elif name in ("values", "mentions") or name in PEOPLE:
+        yield _other_things(name, plain)
+    elif name == "trend":
+        yield replace(plain, form="trend", by=tuple(one for one in plain.by if one in PERIODS))
+    elif name in ("missing", "coverage"):
+        yield from _coverage(kb, reading, plain)
+    elif what in ("documents", "stories"):
+        yield from _by_date(kb, words, reading, plain)
+
+
+def _plain(words: QuestionWords, reading: Reading) -> CatalogueQuery:
+    """What the slots of the reading hold, as a list."""
+    of = next((piece.noun for piece in reading.filled(NOUN) if piece.noun), DOCUMENT)
+    if not reading.filled(NOUN) and reading.filled(VALUE) and words.vocabulary.entity_types:
+        of = Noun(what="entities", one="entity")
+    limits = [piece.filters for piece in reading.pieces if piece.slot in WITHIN and piece.filters]
+    beside = [one.filters for one in words.analysis.constraints if one.kind in ADJUNCTS]
+    if reading.topic:  # "any news about ..." is asked of articles
+        beside += words.kinds_beside(reading.pieces)
+    topic, related = _topic(words, reading)
+    return CatalogueQuery(
+        form="list",
+        of=of,
+        about=topic,
+        related=related,
+        where=(words.analysis.filters, *limits, *beside),
+        by=tuple(dict.fromkeys(piece.by for piece in reading.filled(BY)))[:1],
+        limit=next((piece.number for piece in reading.filled(NUMBER)), None),
+    )
+
+
+def _listed(name: str, plain: CatalogueQuery) -> CatalogueQuery:
+    if name in ("most", "fewest"):
+        order: Order = "most" if name == "most" else "fewest"
+        return replace(plain, order=order)
+    return replace(plain, form="exists" if name == "exists" else "list", by=())
+
+
+def _other_things(name: str, plain: CatalogueQuery) -> CatalogueQuery:
+    """Values, places or people in documents, in place of the documents."""
+    if name == "mentions":
+        of = Noun(what="mentions", one="mention", filters=plain.of.filters)
+        return replace(plain, form="count", of=of)
+    if name == "values":
+        if plain.of.what != "documents":
+            raise QueryError("of: only the values of documents are counted")
+        of = Noun(what="values", one=said(plain.by[0]), names=plain.by)
+        return replace(plain, form="count", of=of, by=(), where=(*plain.where, plain.of.filters))
+    what, order = PEOPLE[name]
+    return replace(plain, of=Noun(what=what, one=what), order=order)
+
+
+def _entities(analysis: Analysis, plain: CatalogueQuery) -> CatalogueQuery:
+    """A list of entities; where it is not asked for all of them, grouped and best first."""
+    if analysis.type == "counting" or (plain.about and plain.about.naming):
+        return plain
+    kinds = ("kind", "source_type", "taxonomy")
+    soft = tuple(one for one in analysis.constraints if one.kind not in kinds)
+    return replace(plain, order="relevance", soft=soft)
+
+
+def _coverage(
+    kb: KnowledgeBase, reading: Reading, plain: CatalogueQuery
+) -> Iterator[CatalogueQuery]:
+    """What is covered, or lacks; by dimensions where some are named.
+
+    Which values of a dimension lack at a value of another one is told by the cells of the two.
+    """
+    named = dict.fromkeys(piece.by for piece in reading.filled(BY))
+    by = [one for one in named if one != "quarter"][:2]
+    missing = reading.name == "missing"
+    if missing and not by:
+        yield replace(plain, form="missing", by=())
+        return
+    values = [name for where in plain.where for name, _ in where.taxonomy if name not in by]
+    if missing and len(by) == 1 and values:
+        where = tuple(replace(one, taxonomy=()) for one in plain.where)
+        yield replace(plain, form="coverage", by=(*by, values[0]), where=where, about=None)
+        return
+    if plain.about and not by:
+        thing = Name(phrase=f"{plain.about.names[0].phrase} coverage")
+        if documents_about(scope_of(kb, plain.where), Topic(names=(thing,))).counts:
+            return  # the texts speak of such a coverage: it is no matter of the base
+    yield replace(plain, form="coverage", by=tuple(by))
+
+
+def _by_date(
+    kb: KnowledgeBase, words: QuestionWords, reading: Reading, plain: CatalogueQuery
+) -> Iterator[CatalogueQuery]:
+    """The first or last that name a topic, or of all; what is new, where nothing is named."""
+    named = bool(plain.about or reading.filled(PERSON))
+    if reading.name == "oldest" or named:
+        order: Order = "oldest" if reading.name == "oldest" else "latest"
+        yield replace(plain, order=order, limit=plain.limit or SHOWN)
+        return
+    bare = not reading.filled(NOUN) and not reading.filled(WHEN)
+    if bare and words.analysis.context and NEWS_ITSELF.isdisjoint(words.plain):
+        return  # "Any updates?" is about what was asked before
+    yield from _newest(kb, words, reading, plain)
+
+
+def _newest(
+    kb: KnowledgeBase, words: QuestionWords, reading: Reading, plain: CatalogueQuery
+) -> Iterator[CatalogueQuery]:
+    """The newest stories of the asked time, else of the last 30 days, else of all dates.
+
+    Documents stand in where there are no stories of the time.
+    """
+    analysis = words.analysis
+    times = [one for one in analysis.constraints if one.kind == "time"]
+    where = plain.where
+    if times:
+        where = tuple(replace(one, published_from=None, published_to=None) for one in where[1:])
+        where = (plain.where[0], *where)
+    for time, relaxed, notes in _times(where, times):
+        for thing in (plain.of,) if reading.filled(NOUN) else (STORY, DOCUMENT):
+            yield CatalogueQuery(
+                form="list",
+                of=thing,
+                where=(*where, time),
+                order="newest",
+                limit=plain.limit or analysis.max_clusters or kb.settings.qa.max_clusters,
+                relaxed=relaxed,
+                notes=notes,
+            )
+
+
+def _times(
+    where: Sequence[Filters], times: Sequence[Constraint]
+) -> Iterator[tuple[Filters, tuple[Constraint, ...], tuple[str, ...]]]:
+    """The asked time, else the last days; then all dates. With the limits let go of, and a note."""
+    if any(limit.published_from or limit.published_to for limit in where):
+        yield Filters(), (), ()
+        return
+    now = datetime.now(UTC)
+    lately = Filters(published_from=now - WINDOW, published_to=now + timedelta(days=1))
+    asked = narrowed(Filters(), times) if times else lately
+    if asked is not None:
+        yield asked, (), ()
+    yield Filters(), tuple(times), () if times else (_NOT_RECENT,)
+
+
+def _topic(words: QuestionWords, reading: Reading) -> tuple[Topic | None, Walk | None]:
+    """What documents have to be about, or what they have to be related to."""
+    pieces = reading.topic
+    if not pieces:
+        return None, None
+    asked = reading.filled(RELATION)
+    if asked and asked[0].said:
+        starts = tuple(
+            Name(phrase=one.title, entities=((one.collection, one.entity_id),))
+            for one in pieces[0].entities
+        )
+        if len(pieces) > 1 or not starts:
+            raise QueryError("related: no entity is named alone")
+        before = asked[0].first < pieces[0].first
+        senses = asked[0].said.senses
+        flipped = tuple(sense.flipped() for sense in senses) if before else senses
+        return None, Walk(starts=starts, hops=(Hop(senses=flipped, words=asked[0].said.words),))
+    divides = ("and", "or") if any(piece.entities for piece in pieces) else ("or",)
+    parts: list[list[Piece]] = [[]]
+    for piece in pieces:
+        if piece.slot in divides:
+            parts.append([])
+        else:
+            parts[-1].append(piece)
+    names = tuple(_name(words, part) for part in map(_trimmed, parts) if part)
+    every = not any(piece.slot == "or" for piece in pieces)
+    return Topic(names=names, every=every, naming=reading.naming), None
+
+
+def _trimmed(pieces: Sequence[Piece]) -> list[Piece]:
+    """The pieces without small words before the first that names something."""
+    kept = list(pieces)
+    while kept and kept[0].slot in INSIDE_A_TOPIC:
+        kept.pop(0)
+    return kept
+
+
+def _name(words: QuestionWords, pieces: Sequence[Piece]) -> Name:
+    phrase = words.span(pieces[0].first, pieces[-1].last).of(words.analysis.question)
+    phrase = re.sub(r"^[\s\"'“‘«]+|[\s\"'”’»]+$", "", phrase)
+    entities = pieces[0].entities if len(pieces) == 1 else ()
+    keys = tuple((one.collection, one.entity_id) for one in entities)
+    return Name(phrase=phrase, entities=keys)
