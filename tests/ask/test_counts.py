@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from wellread.answers import Question
+from wellread.ask.aggregate.execute import execute
+from wellread.ask.aggregate.queries.query import CatalogueQuery, Noun
 from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.plan import catalogued, find
 from wellread.ask.understand.analyse import analyse
@@ -19,7 +21,7 @@ from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.questions import Analysis, Constraint
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.types import Filters, Span
+from wellread.types import Filters, Kind, Span
 
 NEWS = [
     ("Osprey sails", "2025-01-05", "Ada Moss", "The ferry Osprey sails. The Osprey is quiet."),
@@ -296,3 +298,18 @@ def test_a_row_of_what_is_only_linked_quotes_nothing_that_would_show_it(kb: Know
     assert shown == {"Bread prize": True, "Ferries meet": True}
     linked = ask(kb, "Which documents are about the Ferry Osprey?")
     assert {row.cells[3]: bool(row.places) for row in linked.rows}["linked"] is False
+
+
+@pytest.mark.parametrize(("kind", "first"), [("article", "Osprey sails"), ("entity", None)])
+def test_what_has_no_date_is_not_called_the_first(
+    kb: KnowledgeBase, kind: Kind, first: str | None
+) -> None:
+    query = CatalogueQuery(
+        form="list",
+        of=Noun(what="documents", one="document"),
+        where=(Filters(collections=("town",), kinds=(kind,)),),
+        order="oldest",
+        limit=1,
+    )
+    result = execute(kb, query)
+    assert (result.rows[0].cells[0] if result else None) == first

@@ -39,6 +39,7 @@ from wellread.questions import Analysis
 from wellread.store.catalogue.documents.aggregates import FIELDS
 from wellread.types import Filters
 
+DATE = "Date"  # the column of documents that has it
 BY_THE_WORD = 0.75  # that the first text with a word is the first that is about the thing
 
 _FORMS = {
@@ -84,12 +85,19 @@ def execute(
     return _edge(_cut(_ordered(result, query.order), query.limit), query)
 
 
-def _edge(result: AggregateResult, query: CatalogueQuery) -> AggregateResult:
-    """The result with the word for the rows that are left of those in the order of dates."""
+def _edge(result: AggregateResult, query: CatalogueQuery) -> AggregateResult | None:
+    """The result with the word for the rows that are left of those in the order of dates.
+
+    None where these have no date: nobody knows which are the first.
+    """
     told = {"oldest": "first", "latest": "last"}.get(query.order, "")
     many = len(result.rows)
     if not told or query.limit is None or (result.number or 0) <= many:
         return result
+    if DATE in result.columns:
+        place = result.columns.index(DATE)
+        if not all(row.cells[place] for row in result.rows):
+            return None
     these = f"the {told} is" if many == 1 else f"the {told} {many} are"
     sure = min(result.certainty, BY_THE_WORD)
     return replace(result, sentence=f"{result.sentence[:-1]}; {these}:", certainty=sure)
