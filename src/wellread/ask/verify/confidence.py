@@ -61,7 +61,8 @@ def of_extracts(kb: KnowledgeBase, found: Extracts, caps: Sequence[Cap] = ()) ->
     """
     scale = scale_of(kb)
     score = round(found.confidence, 3)
-    likely = f"of 100 questions like this one, about {100 * score:.0f} find their answer here"
+    many = f"{score:.0%}".removesuffix("%")  # rounded as the percentage that stands beside it
+    likely = f"of 100 questions like this one, about {many} find their answer here"
     for cap in caps:
         if cap.most < score:
             score, likely = cap.most, f"{likely}; but {cap.why}"
