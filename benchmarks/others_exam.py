@@ -1,4 +1,4 @@
-"""An exam by people who did not build: a hundred questions on five kinds of material.
+"""An exam by others, who did not build: a hundred questions on five kinds of material.
 
     python -m benchmarks.others_exam ask --out answers.jsonl    # as the settings have it
     python -m benchmarks.others_exam judged                     # the tables of both judged runs
