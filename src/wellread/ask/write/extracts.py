@@ -47,7 +47,9 @@ NEAR = (12, 6)  # windows that are read and compared where several places are wa
 # Less sure than this, one in 250 questions finds its answer here; it is so of 42 of 100 questions
 # that were asked of other material (benchmarks/train_extracts.py).
 POSSIBLE = 0.05
-SAID = 0.45  # how sure it is at least that somebody's words with one of the subject's are asked for
+# How sure it is at least where somebody's words with one of the subject's are asked for, or where
+# each side of a comparison is named: no window of one side answers for both.
+SAID = 0.45
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,7 +237,7 @@ def _chosen(
             found = judged(analysis.wanted, held, evidence, readers, most=share)
             told += [each for each in _first(found, 1) if each not in told]
             sure.append(found.confidence)
-    return told, sum(sure) / len(sure)
+    return told, max(SAID, sum(sure) / len(sure))
 
 
 def _of_side(side: str, windows: Sequence[Window], evidence: Sequence[Evidence]) -> list[Window]:
