@@ -148,8 +148,8 @@ class ReaderSettings(Section):
     )
     answers: str = setting(
         "trained",
-        "who says which sentences answer the question: trained (the small network that comes "
-        "with Wellread), lexical (words and cosines: faster), or as reader.relevance",
+        "who reads the passages of an answer without a language model: trained (the small network "
+        "that comes with Wellread), lexical (words and cosines: faster), or the name of a plug-in",
         min_length=1,
     )
     depth: int = setting(30, "best passages of a search that are put in order", ge=2, le=200)

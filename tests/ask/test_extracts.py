@@ -5,12 +5,12 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from tests.doubles.evidence import evidence_of
 
 from wellread.answers import NOBODY, Evidence, Question
@@ -18,6 +18,7 @@ from wellread.ask.answer import answer, final
 from wellread.ask.write.extract_score import MARKED, NEAREST, READ, Readers, comparable, judged
 from wellread.ask.write.extract_windows import FOLLOWING, Window, carried_on, windows_of
 from wellread.kb import open_kb
+from wellread.models.base import Purpose
 from wellread.models.reader import Reading
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.text.sentences import sentence_spans
@@ -29,26 +30,27 @@ TEXTS = [
 ]
 
 
-class Counting:
-    """A reader to whom the last sentence of a window answers, and an embedder; both count."""
+class CountingReader:
+    """To it the last sentence of every window answers."""
 
     identity = "counting"
 
     def __init__(self) -> None:
-        self.read_windows = 0
-        self.embedded: list[str] = []
-        self._embedder = ReadableEmbedder()
+        self.windows = 0
 
-    def read(self, _: str, passages: Sequence[Sequence[str]]) -> list[Reading]:
-        self.read_windows += len(passages)
-        return [
-            Reading(answers=1.0, sentences=np.arange(len(texts), dtype=np.float64))
-            for texts in passages
-        ]
+    def read(self, question: str, texts: Sequence[Sequence[str]]) -> list[Reading]:
+        self.windows += len(texts)
+        return [Reading(answers=1.0, sentences=np.arange(float(len(text)))) for text in texts]
 
-    def embed(self, texts: Sequence[str], kind: Any) -> Any:
-        self.embedded += texts if kind == "passage" else []
-        return self._embedder.embed(texts, kind)
+
+class CountingEmbedder(ReadableEmbedder):
+    def __init__(self) -> None:
+        super().__init__()
+        self.passages: list[str] = []
+
+    def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
+        self.passages += texts if purpose == "passage" else []
+        return super().embed(texts, purpose)
 
 
 def windows_in(evidence: Sequence[Evidence]) -> list[Window]:
@@ -56,15 +58,15 @@ def windows_in(evidence: Sequence[Evidence]) -> list[Window]:
 
 
 def test_eight_windows_are_read_and_two_sentences_of_the_best_four_are_embedded() -> None:
-    evidence, both = evidence_of(*TEXTS), Counting()
+    evidence, reader, embedder = evidence_of(*TEXTS), CountingReader(), CountingEmbedder()
     windows = windows_in(evidence)
     assert len(windows) > READ
-    readers = Readers(network=both, embedder=both)  # type: ignore[arg-type]
+    readers = Readers(network=reader, embedder=embedder)
     found = judged("What tells of the harbour?", windows, evidence, readers)
-    assert both.read_windows == READ
-    assert len(both.embedded) == NEAREST * MARKED
+    assert reader.windows == READ
+    assert len(embedder.passages) == NEAREST * MARKED
     last = {window.texts[-1] for window in windows}
-    assert last & {*both.embedded}, "what the network marks is compared"
+    assert last & {*embedder.passages}, "what the network marks is compared"
     assert len(found.windows) == NEAREST
 
 

@@ -231,7 +231,7 @@ def test_the_knowledge_base_opens_it_once(tmp_path: Path) -> None:
 def test_without_settings_the_reader_that_comes_along_reads(tmp_path: Path) -> None:
     with open_kb(tmp_path, embedder=ReadableEmbedder()) as kb:
         assert kb.reader.identity.startswith("lexical trained:")
-        assert kb.reader.heads == set()
+        assert not kb.reader.reranks
         assert kb.passage_reader is not None
     plain = {"reader": {"answers": "lexical"}}
     with open_kb(tmp_path, overrides=plain, embedder=ReadableEmbedder()) as kb:

@@ -10,7 +10,6 @@ from wellread.models.base import LanguageModel
 from wellread.models.reader import Ranking, Scores, excerpts
 from wellread.models.readers.lexical import LexicalReader
 from wellread.models.readers.open_reader import Opening, ReaderByHead, open_reader
-from wellread.testing.embedding import ReadableEmbedder
 
 
 def relevance(reader: Ranking, question: str, texts: Sequence[str]) -> Scores:
@@ -27,7 +26,7 @@ def opened(
     return open_reader(
         Opening(
             settings=ReaderSettings(**settings),
-            lexical=LexicalReader(ReadableEmbedder),
+            lexical=LexicalReader(),
             model=lambda _: asked(),
             record=lambda _: None,
             environ=environ or {},

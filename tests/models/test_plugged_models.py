@@ -61,7 +61,7 @@ def test_a_reader(tmp_path: Path, add_package: AddPackage) -> None:
     added(tmp_path, add_package, READER, "wellread.readers")
     reader = opened(relevance="mine", answers="lexical")
     assert reader.identity == "mine lexical"
-    assert reader.heads == {"relevance"}
+    assert reader.reranks
     assert relevance(reader, "ferry", ["bread", "ferry"]).tolist() == [0.0, 1.0]
     with pytest.raises(SettingsError, match=r"'mine' has no method for reader\.answers"):
         opened(answers="mine", depth=2)

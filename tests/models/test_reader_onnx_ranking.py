@@ -346,9 +346,12 @@ def test_a_slow_model_is_given_up(folder: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_settings_choose_it(folder: Path) -> None:
-    reader = opened(relevance="onnx", answers="onnx", model_path=str(folder), threads=1)
+    reader = opened(relevance="onnx", model_path=str(folder), threads=1)
     assert reader.identity.startswith("local:tiny-encoder/")
-    assert reader.heads == {"relevance", "answers"}
+    assert reader.reranks
+    assert reader.passages is not None, "the network reads passages"
+    with pytest.raises(SettingsError, match=r"'onnx' has no method for reader\.answers"):
+        opened(relevance="onnx", answers="onnx", model_path=str(folder))
     with pytest.raises(SettingsError, match=r"reader\.model_path is not set"):
         opened(relevance="onnx")
 

@@ -10,13 +10,12 @@ import pytest
 from wellread.ask_settings import ReaderSettings
 from wellread.errors import ModelError
 from wellread.models.model_files import sha256_of
-from wellread.models.reader import Excerpt, Reader, excerpts
+from wellread.models.reader import Ranking, excerpts
 from wellread.models.readers.lexical import LexicalReader
 from wellread.models.readers.open_reader import Opening, open_reader
 from wellread.models.readers.pair_encoding import MOST_ASKED, MOST_TOKENS, encode_pair
 from wellread.models.readers.trained_model import NETWORK, TrainedModel
 from wellread.models.readers.trained_reader import TrainedReader, windows
-from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.reader_contract import ReaderContract
 
 FERRY = (
@@ -41,7 +40,7 @@ class TestTrainedReader(ReaderContract):
     ALONE = False  # in int8, what is read together moves a score a little
 
     @pytest.fixture
-    def reader(self, trained: TrainedReader) -> Reader:
+    def reader(self, trained: TrainedReader) -> Ranking:
         return trained
 
 
@@ -117,7 +116,6 @@ def test_windows_hold_every_sentence() -> None:
 def test_odd_texts_are_read(trained: TrainedReader) -> None:
     found = trained.read("\ud83d ", [["", "\x00", "\ud83d"], []])
     assert all(np.isfinite(each.answers) for each in found)
-    assert trained.answers("who?", [Excerpt(text="")]).shape == (1,)
 
 
 def test_a_lost_network_says_what_to_do(tmp_path: Path) -> None:
@@ -136,9 +134,9 @@ def test_a_passage_is_as_relevant_as_its_best_run(trained: TrainedReader) -> Non
 
 
 def test_the_network_is_asked_for_an_order_only_where_it_is_named() -> None:
-    lexical = LexicalReader(ReadableEmbedder)
+    lexical = LexicalReader()
 
-    def heads(**settings: str) -> frozenset[str]:
+    def reranks(**settings: str) -> bool:
         opening = Opening(
             settings=ReaderSettings.model_validate(settings),
             lexical=lexical,
@@ -146,7 +144,7 @@ def test_the_network_is_asked_for_an_order_only_where_it_is_named() -> None:
             record=lambda _: None,
             environ={},
         )
-        return open_reader(opening).heads
+        return open_reader(opening).reranks
 
-    assert heads(relevance="trained") == {"relevance"}
-    assert heads() == frozenset()
+    assert reranks(relevance="trained")
+    assert not reranks()

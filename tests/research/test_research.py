@@ -18,6 +18,7 @@ from wellread.answers import Question, VerdictName
 from wellread.ask.retrieve import search as searching
 from wellread.errors import RequestError, UnknownCollectionError, UnknownNameError
 from wellread.ingest.remove import remove_named
+from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.reports import (
     Facet,
@@ -173,6 +174,22 @@ def test_a_document_is_told_part_by_part_when_it_is_asked_about_as_a_whole(
     assert {one.kind for one in report.plan.facets} == {"section"}
     assert all(one.found for one in report.sections)
     assert report.stopped == "complete"
+
+
+def test_a_long_part_is_told_without_saying_a_sentence_twice(home: Path, tmp_path: Path) -> None:
+    told = [f"The harbour crane {n} lifted the lantern boats of pier {n} again." for n in range(60)]
+    path = tmp_path / "long.md"
+    path.write_text(f"## Cranes\n\n{' '.join(told)}\n\n## Bread\n\nThe bakery sells rye bread.\n")
+    with open_kb(home, embedder=ReadableEmbedder()) as kb:
+        add(kb, [str(path)], collection="cranes")
+        limits = Filters(collections=("cranes",))
+        (one,) = kb.catalogue.listings.documents(limits, 5).documents
+        limits = replace(limits, document_ids=(one.facts.id,))
+        asked = Question(text="Summarize the whole report.", filters=limits)
+        report = report_of(run(kb, ResearchRequest(question=asked)))
+    section = next(part for part in report.sections if part.title == "Cranes")
+    inside = [one.text for one in report.answer.sentences if one.span.overlaps(section.span)]
+    assert 2 < len(inside) == len({*inside})
 
 
 @pytest.mark.parametrize(

@@ -148,8 +148,8 @@ class KnowledgeBase:
 
     @opened_once
     def lexical(self) -> LexicalReader:
-        """Reads by words and by the embedder in use; what every other reader falls back on."""
-        return LexicalReader(lambda: self.embedder)
+        """Ranks by how words stand, as every search does."""
+        return LexicalReader()
 
     @opened_once
     def reader(self) -> Reader:

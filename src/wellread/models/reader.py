@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Head = Literal["relevance", "answers"]
+"""What a reader is wanted for: a ``Ranking``, or a ``PassageReader``."""
 Scores = NDArray[np.float64]
-
-HEADS: tuple[Head, ...] = ("relevance", "answers")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +50,11 @@ class Reading:
 class PassageReader(Protocol):
     """Reads whole passages for a question, sentence by sentence in their context."""
 
+    @property
+    def identity(self) -> str:
+        """Kind and model, as shown to the reader."""
+        ...
+
     def read(self, question: str, texts: Sequence[Sequence[str]]) -> Sequence[Reading]:
         """What each text, given as its sentences, holds for ``question``, in order.
 
@@ -62,12 +66,12 @@ class PassageReader(Protocol):
 
 @runtime_checkable
 class Ranking(Protocol):
-    """Reads a question together with texts.
+    """Says how well texts fit a question.
 
     Every number hangs on the two alone, hardly on what else is asked. Long texts are cut, never
     refused, and a text without a word gets a number too. Calls may come from several threads; they
     are sync and may take as long as a model does, so async callers go through a worker thread.
-    Each method raises ``ModelTimeoutError`` when the model takes longer than its time limit, and
+    ``ModelTimeoutError`` is raised when the model takes longer than its time limit, and
     ``ModelError`` when it cannot be run or reached, or replies with nonsense.
     """
 
@@ -83,25 +87,16 @@ class Ranking(Protocol):
         """
         ...
 
-    def answers(self, question: str, sentences: Sequence[Excerpt]) -> Scores:
-        """How far each sentence answers the question, -1 (a cosine) or 0 to 1, in order."""
-        ...
-
 
 class Reader(Ranking, Protocol):
-    """Reads a question together with texts, in all that it can."""
+    """A ranking that says whether it knows more than a search, which has counted words already."""
 
     @property
-    def heads(self) -> frozenset[Head]:
-        """What it knows more about than words do; for the rest nobody waits for it."""
+    def reranks(self) -> bool:
+        """Whether the best passages of a search are put in its order."""
         ...
 
 
 def chance(odds: Scores) -> Scores:
     """Probabilities of log odds."""
     return np.asarray(1 / (1 + np.exp(-np.clip(odds, -50, 50))))
-
-
-def unit(scores: Scores) -> Scores:
-    """``scores`` from 0 to 1: as they are where all are, else as log odds."""
-    return chance(scores) if scores.size and (scores.min() < 0 or scores.max() > 1) else scores

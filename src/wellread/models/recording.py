@@ -270,22 +270,10 @@ class RecordedRanking(_Recorded[Ranking]):
 
     def relevance(self, question: str, texts: Sequence[Excerpt]) -> Scores:
         """The scores of the one inside."""
-        return self._read(self._inside.relevance, question, texts)
-
-    def answers(self, question: str, sentences: Sequence[Excerpt]) -> Scores:
-        """The scores of the one inside."""
-        return self._read(self._inside.answers, question, sentences)
-
-    def _read(
-        self,
-        method: Callable[[str, Sequence[Excerpt]], Scores],
-        question: str,
-        texts: Sequence[Excerpt],
-    ) -> Scores:
         if not texts:
-            return method(question, texts)
+            return self._inside.relevance(question, texts)
         read = [question, *(each.shown for each in texts)]
-        return self._recorded(read, lambda: method(question, texts))
+        return self._recorded(read, lambda: self._inside.relevance(question, texts))
 
 
 def kind_of(error: ModelError) -> str:

@@ -91,7 +91,8 @@ def sections_of(
     whole = [facet for facet in facets if _is_part(facet)]
     most = max(2, sentences // len(whole)) if whole else 0
     for part, marked in _central(read, whole, most):
-        shown[part] = tuple(extract_of(kb, read[part][w.piece], w, at) for w, at in marked)
+        extracts = (extract_of(kb, read[part][w.piece], w, at) for w, at in marked)
+        shown[part] = tuple(one.marked_alone() for one in extracts)  # their windows overlap
     for facet in sorted(facets, key=lambda facet: LATER.get(facet.kind, 0)):
         room = min(SHOWN, sentences // MARKED - len(taken))
         if facet in whole or room < 1:
@@ -221,7 +222,9 @@ def _central(
         best = sorted(sentences.values(), key=lambda each: -each[2])[:most]
         best = [each for each in best if each[2]] or list(sentences.values())[:1]
         marks: dict[int, tuple[Window, list[int]]] = {}
-        for window, at, _ in sorted(best, key=lambda each: (each[0].piece, each[0].sentences[0])):
+        for window, at, _ in sorted(
+            best, key=lambda each: (each[0].piece, each[0].sentences[0].start)
+        ):
             marks.setdefault(id(window), (window, []))[1].append(at)
         if marks:
             yield part, [(window, tuple(sorted(places))) for window, places in marks.values()]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
 
 from wellread.models.reader import (
     Excerpt,
-    Head,
     Ranking,
     Scores,
     excerpts,
@@ -21,12 +20,12 @@ class ReadableReader:
     """Scores a text by the share of the question's words that it holds.
 
     Attributes:
-        heads: what it is asked about; the rest it could say as well.
         asked: the questions and texts of every call, in order.
     """
 
-    def __init__(self, heads: Iterable[Head] = ("relevance",)) -> None:
-        self.heads = frozenset(heads)
+    reranks = True
+
+    def __init__(self) -> None:
         self.asked: list[tuple[str, tuple[str, ...]]] = []
 
     @property
@@ -39,10 +38,6 @@ class ReadableReader:
         shown = tuple(each.shown for each in texts)
         self.asked.append((question, shown))
         return np.asarray([_share(question, text) for text in shown], dtype=np.float64)
-
-    def answers(self, question: str, sentences: Sequence[Excerpt]) -> Scores:
-        """The shares, 0 to 1."""
-        return self.relevance(question, sentences)
 
 
 def words_of(text: str) -> set[str]:
@@ -95,20 +90,15 @@ class ReaderContract:
     NEAR = 1e-3
     ALONE = True
 
-    @pytest.fixture(params=["relevance", "answers"])
-    def scores(
-        self, reader: Ranking, request: pytest.FixtureRequest
-    ) -> Callable[[str, Sequence[str]], Scores]:
-        """One of the two methods, which takes plain texts."""
-        method = getattr(reader, request.param)
+    @pytest.fixture
+    def scores(self, reader: Ranking) -> Callable[[str, Sequence[str]], Scores]:
+        """Its relevance of plain texts."""
 
         def asked(question: str, texts: Sequence[str]) -> Scores:
-            found: Scores = method(question, excerpts(*texts))
+            found = reader.relevance(question, excerpts(*texts))
             assert found.shape == (len(texts),)
             assert found.dtype == np.float64
             assert np.isfinite(found).all()
-            if request.param == "answers" and len(found):
-                assert -1 - self.NEAR <= found.min() <= found.max() <= 1 + self.NEAR
             return found
 
         return asked

@@ -211,7 +211,7 @@ def _joined(found: Sequence[Searched], limit: int) -> list[Hit]:
 
 def _second_look(kb: KnowledgeBase, text: str, hits: list[Hit]) -> tuple[list[Hit], str]:
     """The hits in the reader's order, where it knows more than words, and what went wrong."""
-    if "relevance" not in kb.reader.heads:
+    if not kb.reader.reranks:
         return hits, ""
     settings = kb.settings.reader
     return reranked(kb.reader, text, hits, settings.depth, settings.weight)

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from wellread.models.json_http import Poster, Target, indexed, sendable, text_batches
-from wellread.models.reader import Excerpt, Scores, unit
+from wellread.models.reader import Excerpt, Scores
 
 Wire = Literal["jina", "tei"]
 ROUTE = "rerank"
@@ -116,10 +116,6 @@ class HttpReranking:
         )
         scores = [score for batch in batches for score in self._scores(asked, batch)]
         return np.asarray(scores, dtype=np.float64)
-
-    def answers(self, question: str, sentences: Sequence[Excerpt]) -> Scores:
-        """The server's scores of ``sentences``, 0 to 1."""
-        return unit(self.relevance(question, sentences))
 
     def _scores(self, query: str, texts: Sequence[str]) -> list[float]:
         reply = self._poster.post(self._body(query, texts))

@@ -19,7 +19,7 @@ from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import LanguageModel, Prompt, replied
 from wellread.models.json_http import sendable, text_batches
 from wellread.models.prompts import fence_of, fenced, template
-from wellread.models.reader import HEADS, Excerpt, Head, Scores
+from wellread.models.reader import Excerpt, Scores
 from wellread.threads.cancellation import wait_for
 
 BATCH_TEXTS = 40
@@ -36,8 +36,6 @@ class LlmReader:
     Called from a worker thread of anyio (``to_thread.run_sync``) it uses the loop that waits
     there, so that a cancelled question cancels the model's work; elsewhere a loop of its own.
     """
-
-    heads: frozenset[Head] = frozenset(HEADS)
 
     def __init__(self, model: LanguageModel, *, timeout: float = 20.0) -> None:
         """Prepare; nothing is asked yet.
@@ -73,17 +71,13 @@ class LlmReader:
 
         return np.asarray(wait_for(graded), dtype=np.float64)
 
-    def answers(self, question: str, sentences: Sequence[Excerpt]) -> Scores:
-        """The model's grades of ``sentences``, 0 to 1, in order."""
-        return np.asarray(self.relevance(question, sentences) / BEST_GRADE)
-
     async def _grade(self, question: str, texts: Sequence[str]) -> list[float]:
         keyed = {f"p{number}": text for number, text in enumerate(texts, 1)}
         reply, _ = await replied(self._model, grading_prompt(question, keyed))
         try:
             return read_grades(reply, list(keyed))
         except ValueError as error:
-            raise self._unusable("reranking", "relevance", error) from error
+            raise self._unusable(error) from error
 
     @contextmanager
     def _in_time(self, late: str, hint: str) -> Iterator[None]:
@@ -93,10 +87,10 @@ class LlmReader:
         except TimeoutError as error:
             raise ModelTimeoutError(f"{late} within {self._timeout:g} s", hint=hint) from error
 
-    def _unusable(self, doing: str, head: Head, reason: ValueError) -> ModelError:
+    def _unusable(self, reason: ValueError) -> ModelError:
         return ModelError(
-            f"{doing} with {self._model.identity}: the reply cannot be used: {reason}",
-            hint=f"try again, use another model, or set reader.{head} to lexical",
+            f"reranking with {self._model.identity}: the reply cannot be used: {reason}",
+            hint="try again, use another model, or set reader.relevance to lexical",
             retryable=True,
         )
 

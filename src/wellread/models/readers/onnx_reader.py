@@ -22,7 +22,7 @@ from tokenizers import Encoding, Tokenizer
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.model_files import sha256_of
 from wellread.models.onnx_runtime import RUN_ERRORS, batches, open_session
-from wellread.models.reader import Excerpt, Scores, chance
+from wellread.models.reader import Excerpt, Scores
 
 MODEL_FILES = ("model.onnx", "onnx/model.onnx")
 TOKENIZER_FILE = "tokenizer.json"
@@ -247,10 +247,6 @@ class OnnxRanking(CrossEncoder):
                 )
             scores[batch] = numbers[:, 0]
         return scores
-
-    def answers(self, question: str, sentences: Sequence[Excerpt]) -> Scores:
-        """How likely each of ``sentences`` is relevant: the scores as log odds."""
-        return chance(self.relevance(question, sentences))
 
 
 def _clean(text: str, most: int) -> str:

@@ -1,12 +1,12 @@
-"""From settings to a reader: each of its heads by a back end of its own, also by a plug-in.
+"""From settings to a reader: who ranks passages, and who reads them for the answer.
 
-A plug-in is an entry point ``wellread.readers``: a function that takes an ``Opening`` and the head
-that it is wanted for, and gives an object with the methods of that head.
+Each may be a plug-in, an entry point ``wellread.readers``: a function that takes an ``Opening`` and
+the head that it is wanted for, and gives a ``Ranking`` for relevance, a ``PassageReader`` for
+answers.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -15,19 +15,10 @@ from wellread.ask_settings import ReaderSettings
 from wellread.calls import RERANK
 from wellread.errors import ModelError, SettingsError
 from wellread.models.base import Closeable, LanguageModel, Preparable
-from wellread.models.reader import (
-    HEADS,
-    Excerpt,
-    Head,
-    PassageReader,
-    Ranking,
-    Scores,
-)
+from wellread.models.reader import Excerpt, Head, PassageReader, Ranking, Scores
 from wellread.models.readers.lexical import LexicalReader
 from wellread.models.recording import Record, RecordedRanking
 from wellread.plugins import find
-
-logger = logging.getLogger(__name__)
 
 GROUP = "wellread.readers"
 LEXICAL = "lexical"
@@ -52,50 +43,37 @@ class Opening:
     environ: Mapping[str, str]
 
 
-Factory = Callable[[Opening, Head], Ranking]
+Factory = Callable[[Opening, Head], object]
 
 
 class ReaderByHead:
-    """A reader that asks for each relation whoever the settings name.
+    """A reader that asks whoever the settings name.
 
     Attributes:
-        passages: reads whole passages for a question; None where the reader of answers cannot.
+        passages: reads whole passages for a question; None where words and cosines do.
+        reranks: as ``Reader``.
     """
 
-    def __init__(self, relevance: Ranking, answers: Ranking, lexical: LexicalReader) -> None:
-        self._relevance, self._answers, self._lexical = relevance, answers, lexical
-        names = (relevance.identity, answers.identity)
-        own = [name.partition(":")[0] in (LEXICAL, TRAINED) for name in names]
-        own[0] = names[0] == LEXICAL  # a search has counted words already, and read nothing
-        self.heads: frozenset[Head] = frozenset(
-            head for head, built_in in zip(HEADS, own, strict=True) if not built_in
-        )
+    def __init__(self, relevance: Ranking, passages: PassageReader | None) -> None:
+        self._relevance, self.passages = relevance, passages
+        self._parts: tuple[object, ...] = tuple(dict.fromkeys((relevance, passages)))
+        self.reranks = relevance.identity != LEXICAL
+        names = (relevance.identity, passages.identity if passages else LEXICAL)
         self.identity = " ".join(dict.fromkeys(names))
-        self.passages = answers if isinstance(answers, PassageReader) else None
 
     def relevance(self, question: str, texts: Sequence[Excerpt]) -> Scores:
-        """As ``Reader``."""
+        """As ``Ranking``."""
         return self._relevance.relevance(question, texts)
-
-    def answers(self, question: str, sentences: Sequence[Excerpt]) -> Scores:
-        """As ``Reader``; by words where the one that the settings name fails."""
-        try:
-            return self._answers.answers(question, sentences)
-        except ModelError as error:
-            if self._answers is self._lexical:
-                raise
-            logger.warning("sentences are chosen by words, since the reader failed: %s", error)
-            return self._lexical.answers(question, sentences)
 
     def prepare(self) -> None:
         """As ``Preparable``."""
-        for part in dict.fromkeys((self._relevance, self._answers)):
+        for part in self._parts:
             if isinstance(part, Preparable):
                 part.prepare()
 
     def close(self) -> None:
         """Let go of connections, where a part holds any."""
-        for part in (self._relevance, self._answers):
+        for part in self._parts:
             if isinstance(part, Closeable):
                 part.close()
 
@@ -111,18 +89,28 @@ def open_reader(opening: Opening) -> ReaderByHead:
         ModelError: the extra ``rerank`` is not installed, or a model cannot be opened.
     """
     named = opening.settings
-    relevance = _ranking(opening, "relevance")
+    relevance = _opened(opening, "relevance")
+    if not isinstance(relevance, Ranking):
+        raise _unfit(named.relevance, "relevance")
+    if named.answers == LEXICAL:
+        return ReaderByHead(relevance, None)
     same = named.answers == named.relevance
-    answers = relevance if same else _ranking(opening, "answers")
-    return ReaderByHead(relevance, answers, opening.lexical)
+    passages = relevance if same else _opened(opening, "answers")
+    if not isinstance(passages, PassageReader):
+        raise _unfit(named.answers, "answers")
+    return ReaderByHead(relevance, passages)
 
 
-def _ranking(opening: Opening, head: Head) -> Ranking:
+def _opened(opening: Opening, head: Head) -> object:
     name = getattr(opening.settings, head)
-    opened = find(GROUP, name, BUILT_IN, f"reader.{head}")(opening, head)
-    if not isinstance(opened, Ranking):
-        raise SettingsError(f"the reader {name!r} has no method for reader.{head}")
-    return opened
+    return find(GROUP, name, BUILT_IN, f"reader.{head}")(opening, head)
+
+
+def _unfit(name: str, head: Head) -> SettingsError:
+    return SettingsError(
+        f"the reader {name!r} has no method for reader.{head}",
+        hint=f"set reader.{head} to trained or lexical",
+    )
 
 
 def _lexical(opening: Opening, head: Head) -> Ranking:  # noqa: ARG001 - as all factories

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wellread.models.reader import Excerpt, Head, Reading, Scores, chance
+from wellread.models.reader import Excerpt, Reading, Scores, chance
 from wellread.models.readers.trained_model import NETWORK, TrainedModel
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
@@ -20,8 +20,6 @@ class TrainedReader:
 
     What it says of a passage's relevance serves to put the best hits in order once more.
     """
-
-    heads: frozenset[Head] = frozenset()
 
     def __init__(self, model: TrainedModel) -> None:
         self._model = model
@@ -52,15 +50,6 @@ class TrainedReader:
         for (place, _), one in zip(pairs, read, strict=True):
             best[place] = max(best[place], one.answers)
         return chance(best)
-
-    def answers(self, question: str, sentences: Sequence[Excerpt]) -> Scores:
-        """The probability that each of ``sentences`` answers by itself.
-
-        Raises:
-            ModelError: the network cannot be opened or run.
-        """
-        found = self._model.read([(question, [each.shown]) for each in sentences])
-        return chance(np.array([each.answers for each in found], dtype=np.float64))
 
     def read(self, question: str, texts: Sequence[Sequence[str]]) -> list[Reading]:
         """Whether each text, given as its sentences, answers ``question``, and which of them does.
