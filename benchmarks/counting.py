@@ -10,8 +10,9 @@ its number is; where rows are given, these have to be the same, too. Each questi
 
 ``questions/catalogue-held-out.jsonl`` is the second table: questions in words that no example of
 the reader has, and some that only sound like it and are about the texts. Half ``a`` was looked at
-while the reader was made, half ``b`` was not; ``facts`` are of documents. A catalogue answer that is not the right one, to
-either, is wrong; what is not read as a question to the catalogue is left to the passages.
+while the reader was made, half ``b`` was not; ``facts`` are of documents. A catalogue answer that
+is not the right one, to either, is wrong; what is not read as a question to the catalogue is left
+to the passages.
 """
 
 from __future__ import annotations
