@@ -84,6 +84,8 @@ def read_fact(kb: KnowledgeBase, analysis: Analysis) -> FactAsked | None:
     looked: dict[tuple[int, int], Meant] = {}
     for frame in frames:
         place = (frame.first, frame.last)
+        if place not in exact and (frame.slot in (THING, SHORT) or frame.fact == "definition"):
+            continue
         if place not in looked:
             if len(looked) == MOST_LOOKED_UP:
                 break
@@ -126,8 +128,10 @@ class _Reading:
         self._types = nouns(self._vocabulary)
         self._tokens = _tokens(analysis)
         self._nouns = list(map(self._noun, self._tokens))
-        pairs = zip(self._tokens, self._nouns, strict=True)
-        self._words = [NOUN if noun else token.plain for token, noun in pairs]
+        known, pairs = learned(FACTS).words, zip(self._tokens, self._nouns, strict=True)
+        self._words = [
+            NOUN if noun and token.plain not in known else token.plain for token, noun in pairs
+        ]
         for person in people_in(self._question, self._vocabulary):
             held = [
                 at
@@ -150,7 +154,8 @@ class _Reading:
     def frames(self) -> Iterator[_Frame]:
         """The frames that surely ask for a fact, whatever their names mean."""
         model, count = learned(FACTS), len(self._words)
-        strange = [at for at, word in enumerate(self._words) if word and word not in model.words]
+        known = {"", *model.words, *POINTING}
+        strange = [at for at, word in enumerate(self._words) if word not in known]
         begin, end = (strange[0], strange[-1] + 1) if strange else (count - 1, 0)
         for first in range(begin + 1):
             for last in range(max(end, first + 1), count + 1):
@@ -168,17 +173,25 @@ class _Reading:
 
     def _slots(self, first: int, last: int) -> tuple[str, ...]:
         """As what the words can be a name."""
-        if first + len(self._words) - last > MOST_AROUND:
+        pointing = last - first > 1 and self._tokens[first].plain in POINTING
+        if pointing or first + len(self._words) - last > MOST_AROUND:
             return ()
         if not self.name(first, last).words:
-            kinds = any(self._nouns[first:last])
-            return ((SEVERAL,) if self._plural(first, last) else (DOCUMENT,)) if kinds else ()
+            kinds = all(self._nouns[first:last])
+            return ((SEVERAL,) if self._of_many(first, last) else (DOCUMENT,)) if kinds else ()
         short = last - first == 1 and is_acronym(self._tokens[first].written)
         return (DOCUMENT, THING, SHORT) if short else (DOCUMENT, THING)
 
-    def _plural(self, first: int, last: int) -> bool:
-        pairs = zip(self._tokens[first:last], self._nouns[first:last], strict=True)
-        return any(noun and noun != token.plain for token, noun in pairs)
+    def _of_many(self, first: int, last: int) -> bool:
+        return any(many for _, many in self._kinds(first, last))
+
+    def _kinds(self, first: int, last: int) -> list[tuple[str, bool]]:
+        """The nouns that a name has in it or beside it, and whether they are said of several."""
+        return [
+            (noun, noun != token.plain)
+            for at, (token, noun) in enumerate(zip(self._tokens, self._nouns, strict=True))
+            if noun and (first <= at < last or self._words[at] == NOUN)
+        ]
 
     # --- names ---
 
@@ -186,7 +199,8 @@ class _Reading:
         """The words as a name; nouns for documents count that stand around it, too."""
         pairs = zip(self._tokens[first:last], self._nouns[first:last], strict=True)
         words = tuple(token.plain for token, noun in pairs if not (noun or _is_small(token)))
-        return Name(words=words, nouns=tuple(dict.fromkeys(filter(None, self._nouns))))
+        kinds = dict.fromkeys(noun for noun, _ in self._kinds(first, last))
+        return Name(words=words, nouns=tuple(kinds))
 
     def _key(self, first: int, last: int) -> str:
         tokens = self._tokens
@@ -196,7 +210,7 @@ class _Reading:
         """The places of the frames at which a whole name stands."""
         keys = {(one.first, one.last): self._key(one.first, one.last) for one in frames}
         names, scope = self._kb.catalogue.names, self._scope.collections
-        called = names.called(scope, (TITLE, MAIN, FILE), map(cut, keys.values()))
+        called = names.called(scope, (TITLE, MAIN, FILE, INITIALS), map(cut, keys.values()))
         there, aliases = {key for _, key in called}, self._vocabulary.names
         return {place for place, key in keys.items() if cut(key) in there or key in aliases}
 
@@ -207,7 +221,7 @@ class _Reading:
             exact: a whole name stands there.
         """
         name, key = self.name(first, last), self._key(first, last)
-        tokens, kinds = self._tokens[first:last], [*filter(None, self._nouns[first:last])]
+        tokens, many = self._tokens[first:last], self._of_many(first, last)
         if exact:
             whole = [one.plain for one in tokens]
             bare = whole[1:] if len(whole) > 1 and whole[0] in ARTICLES else whole
@@ -216,19 +230,20 @@ class _Reading:
                 return found
         if _is_small(tokens[0]) or _is_small(tokens[-1]):
             return Meant()
-        if name.words and not kinds:
-            return self._named(name, key)
         fitting = self._scope.within(Filters(kinds=ANSWERING))
-        for noun in kinds:
+        for noun in name.nouns:
             fitting = fitting.within(self._limit(noun))
-        plural = self._plural(first, last)
-        edge = judged([word for word in self._words[first:last] if word not in ARTICLES], learned())
-        if name.words and edge and edge.name in ("latest", "oldest") and not plural:
+        pairs = zip(tokens, self._nouns[first:last], strict=True)
+        said = [NOUN if noun else one.plain for one, noun in pairs if one.plain not in ARTICLES]
+        edge = judged(said, learned()) if name.words and NOUN in said else None
+        if name.words and many:  # "in the papers": in which what the words say is looked for
+            return Meant()
+        if edge and edge.name in ("latest", "oldest"):
             return _at_edge(fitting, last=edge.name == "latest")
-        if name.words:  # "in the papers": many, in which what the words say is looked for
-            return Meant() if plural else self._named(name, key)
-        found = tuple(fitting.some(MOST_DOCUMENTS + 1 if plural else 2))
-        most = MOST_DOCUMENTS if plural else 1
+        if name.words:
+            return self._named(name, key)
+        found = tuple(fitting.some(MOST_DOCUMENTS + 1 if many else 2))
+        most = MOST_DOCUMENTS if many else 1
         return Meant(entries=found if len(found) <= most else (), certainty=SURE)
 
     def _named(self, name: Name, whole: str) -> Meant:
