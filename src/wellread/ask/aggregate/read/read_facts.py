@@ -39,6 +39,7 @@ MOST_DOCUMENTS = 200
 MOST_AROUND = 16  # words of a frame
 MOST_LOOKED_UP = 6  # names
 SMALL = STOP_WORDS | PREPOSITIONS
+LEADING = PREPOSITIONS | {"of"}  # to a limit
 ANSWERING: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind not in ("entity", "qa"))
 NONE = Filters(document_ids=("",))
 
@@ -92,8 +93,7 @@ def read_fact(kb: KnowledgeBase, analysis: Analysis) -> FactAsked | None:
             looked[place] = reading.meant(*place, exact=place in exact)
         meant, name = looked[place], reading.name(*place)
         if meant.entries and _fits(frame, meant, name):
-            called = meant.entries[0].title if frame.slot == SHORT else " ".join(name.words)
-            several = frame.slot == SEVERAL
+            several, called = frame.slot == SEVERAL, " ".join(name.words)
             return FactAsked(fact=frame.fact, meant=meant, name=called, several=several)
     return None
 
@@ -286,7 +286,7 @@ def _tokens(analysis: Analysis) -> list[Token]:
     return [
         one
         for one, inside, before in zip(tokens, taken, [*taken[1:], False], strict=True)
-        if not (inside or (before and one.plain in PREPOSITIONS))
+        if not (inside or (before and one.plain in LEADING))
     ]
 
 
