@@ -242,9 +242,9 @@ class _Reading:
             return _at_edge(fitting, last=edge.name == "latest")
         if name.words:
             return self._named(name, key)
-        found = tuple(fitting.some(MOST_DOCUMENTS + 1 if many else 2))
         most = MOST_DOCUMENTS if many else 1
-        return Meant(entries=found if len(found) <= most else (), certainty=SURE)
+        entries = tuple(fitting.some(most + 1))
+        return Meant(entries=entries if len(entries) <= most else (), certainty=SURE)
 
     def _named(self, name: Name, whole: str) -> Meant:
         """What bears the name; ``whole`` is the key of it with the words that say nothing."""
