@@ -57,9 +57,7 @@ def same(asked: str, past: str, similarity: float) -> bool:
         return False
     if len(one.acting) > 1 < len(other.acting) and one.acting != other.acting:
         return False
-    return _in_order(one, other) or (
-        Counter(one.words) == Counter(other.words) and _bare(one) == _bare(other)
-    )
+    return _in_order(one, other) or _by_pivot(one) == _by_pivot(other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +132,12 @@ def _in_order(one: _Reading, other: _Reading) -> bool:
     )
 
 
-def _bare(reading: _Reading) -> list[str]:
-    """The words behind no preposition, in order."""
-    return [word for word, pivot in reading.words if not pivot]
+def _by_pivot(reading: _Reading) -> dict[str, list[str]]:
+    """The words behind each preposition, and those behind none, in order."""
+    found: dict[str, list[str]] = {}
+    for word, pivot in reading.words:
+        found.setdefault(pivot, []).append(word)
+    return found
 
 
 def _asking(question: str) -> str:
