@@ -323,7 +323,7 @@ def _deliver(
         near = extracts_of(kb, analysis, evidence).near
         refused = no_data(kb, analysis, evidence, unflagged_extracts(kb, near)[0])
         return replace(refused, sure=declined(verified.sure), notes=notes, written=written)
-    cited = cite(kb, text, stated, evidence)
+    cited = cite(kb, text, stated, evidence, written.relevance)
     told = rivals_told(cited, verified.rivals, evidence)
     reply = deliver(cited, written, analysis, evidence, verified.sure)
     return replace(

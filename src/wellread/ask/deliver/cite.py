@@ -7,8 +7,9 @@ it again whatever the style was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from wellread.answers import (
     Checked,
@@ -45,6 +46,7 @@ class Source:
     quote: str
     span: Span
     relevance: float = 1.0
+    why: str = ""
 
     def citation(self, number: int, answer: Span, verdict: VerdictName) -> Citation:
         """The citation of the source for ``answer``, a span of the answer's text."""
@@ -67,14 +69,16 @@ class Source:
             answer_span=answer,
             source_span=self.span,
             verdict=verdict,
+            why=self.why,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The marks over each piece of evidence, by key: its citations are located by them."""
+    """The marks over each piece of evidence, by key, to locate citations by; why some matter."""
 
     marks: dict[str, Marks]
+    why: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, piece: Evidence, span: Span) -> Source:
         """``span``, of the piece's document, as a source."""
@@ -84,6 +88,7 @@ class Sources:
             quote=text_of(piece, span),
             span=span,
             relevance=round(piece.hit.score, 4),
+            why=self.why.get(piece.key, ""),
         )
 
 
@@ -178,14 +183,21 @@ class CitedText:
 
 
 def cite(
-    kb: KnowledgeBase, draft: str, checked: Sequence[Checked], evidence: Sequence[Evidence]
+    kb: KnowledgeBase,
+    draft: str,
+    checked: Sequence[Checked],
+    evidence: Sequence[Evidence],
+    why: Mapping[str, str],
 ) -> CitedText:
     """Add a marker after each claim of ``draft`` for every source span that it rests on.
 
     A claim that is not found in the draft is skipped: only delivered text gets a verdict.
+
+    Args:
+        why: a piece of evidence matters, by its key, where a model said so.
     """
     page = CitedText(kb)
-    add_draft(page, draft, checked, evidence)
+    add_draft(page, draft, checked, evidence, why)
     return page
 
 
@@ -247,11 +259,16 @@ def plain(label: str) -> str:
 
 
 def add_draft(
-    page: CitedText, draft: str, checked: Sequence[Checked], evidence: Sequence[Evidence]
+    page: CitedText,
+    draft: str,
+    checked: Sequence[Checked],
+    evidence: Sequence[Evidence],
+    why: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Add ``draft`` to a page as ``cite`` does; what was cited before keeps its number."""
     by_key = {piece.key: piece for piece in evidence}
-    sources = sources_of(page.kb.catalogue.marks_over, list(by_key.values()))
+    found = sources_of(page.kb.catalogue.marks_over, list(by_key.values()))
+    sources = replace(found, why=why)
     place = 0
     for item in checked:
         start = draft.find(item.claim.text, place)

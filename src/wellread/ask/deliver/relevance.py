@@ -1,6 +1,6 @@
 """Why a cited source matters, in one sentence: what the answer rests on it for, or what it holds.
 
-Made from the answer alone, so that stored answers have it too.
+A model says it itself; else it is made from the answer, so that stored answers have it too.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ def relevances(answer: Answer) -> Mapping[int, str]:
     for citation in answer.citations:
         if answer.answered_by == CATALOGUE:
             first = "one of the documents that the result rests on"
+        elif citation.why:
+            first = citation.why.rstrip(" .")
         elif answer.answered_by == EXTRACTIVE or citation.id not in rests:
             first = shared(question, citation) or "quoted as it stands"
         else:

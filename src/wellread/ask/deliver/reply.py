@@ -155,9 +155,11 @@ def beside_unflagged(kb: KnowledgeBase, reply: Reply) -> Reply:
         for one in reply.conflicts
         if not flagged.holds(one.about)
     ]
+    citations = [replace(one, why="") if flagged.holds(one.why) else one for one in reply.citations]
     return replace(
         reply,
         table=table,
+        citations=tuple(citations),
         conflicts=tuple(conflicts),
         data_gaps=flagged.free(reply.data_gaps),
         readings=flagged.free(reply.readings),

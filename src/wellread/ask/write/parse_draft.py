@@ -156,6 +156,7 @@ def _for_readers(tail: Tail, reader: MarkerReader, guard: Guard | None) -> Tail:
         answer="",
         data_gaps=plain(tail.data_gaps),
         conflicts=plain(tail.conflicts),
+        relevance={key: said for key, text in tail.relevance.items() for said in plain([text])},
     )
 
 

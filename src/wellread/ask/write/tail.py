@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from pydantic_core import from_json
 
-FIELDS = ("answered", "confidence", "data_gaps", "conflicts", "answer")
+FIELDS = ("answered", "confidence", "data_gaps", "conflicts", "relevance", "answer")
 Answered = Literal["yes", "partly", "no"]
 LONGEST_TAIL = 50_000
 
@@ -40,6 +41,7 @@ class Tail:
     Attributes:
         answered: whether the evidence answers the question.
         confidence: its own claim, 0-1.
+        relevance: why a source matters, by its key.
         answer: the text, where all of the reply is one object.
         citations: keys or titles that such an object cites for all of its text.
     """
@@ -48,6 +50,7 @@ class Tail:
     confidence: float | None = None
     data_gaps: tuple[str, ...] = ()
     conflicts: tuple[str, ...] = ()
+    relevance: Mapping[str, str] = field(default_factory=dict)
     answer: str = ""
     citations: tuple[str, ...] = ()
 
@@ -88,6 +91,7 @@ def read_tail(section: str) -> Tail | None:
         citations=_strings(values.get("citations")),
         data_gaps=_strings(values.get("data_gaps")),
         conflicts=_strings(values.get("conflicts")),
+        relevance=_by_key(values.get("relevance")),
     )
 
 
@@ -141,6 +145,13 @@ def _share(value: object) -> float | None:
     if not math.isfinite(number):
         return None
     return min(max(number / 100 if number > 1 else number, 0.0), 1.0)
+
+
+def _by_key(value: object) -> dict[str, str]:
+    """The strings of an object, by their names."""
+    said = value.items() if isinstance(value, dict) else ()
+    found = {str(key).strip("[] "): "".join(_strings(text)[:1]) for key, text in said}
+    return {key: text for key, text in found.items() if text}
 
 
 def _strings(value: object) -> tuple[str, ...]:
