@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from wellread.answers import Answer, FinalEvent, Question, SentenceEvent, StepEvent, TokenEvent
 from wellread.ask.answer import answer, final
-from wellread.ask.deliver.relevance import relevances
+from wellread.ask.deliver.cite import relevances
 from wellread.ask.retrieve.search import search
 from wellread.ask.write import extracts
 from wellread.ask.write.extract_score import NEAREST, SENTENCES

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from wellread.ask.write.parse_draft import Draft, VisibleStream, parse_draft
-from wellread.ask.write.tail import Tail, find_tail
+from wellread.ask.write.parse_draft import Draft, Tail, VisibleStream, find_tail, parse_draft
 
 KNOWN = {"e1", "e2", "e3", "e4"}
 TAIL = '\n---\n{"confidence": 0.8, "answered": "partly", "data_gaps": ["costs"], "conflicts": []}'

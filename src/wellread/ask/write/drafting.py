@@ -14,10 +14,9 @@ from anyio import to_thread
 
 from wellread.answers import Claim, Conflict, Evidence, TokenEvent, Usage
 from wellread.ask.retrieve.flagged_sentences import FlaggedSentences, flagged_sentences
-from wellread.ask.write.parse_draft import VisibleStream, parse_draft
+from wellread.ask.write.parse_draft import Answered, VisibleStream, parse_draft
 from wellread.ask.write.prompts import build_prompt, guard_of
 from wellread.ask.write.prompts.source_facts import SourceFacts, source_facts
-from wellread.ask.write.tail import Answered
 from wellread.ask_settings import Role
 from wellread.errors import BudgetError, ModelError
 from wellread.kb import KnowledgeBase
