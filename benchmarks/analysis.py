@@ -31,21 +31,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from datetime import date
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from benchmarks.homes import default_embedder
 from benchmarks.paths import CACHE, ROOT, SAMPLE, eval_data
 from benchmarks.record import save
 from wellread.answers import Question
 from wellread.ask.understand.analyse import analyse
-from wellread.ask.understand.question_type import Guess, guesser
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.evaluation.bootstrap import Interval, bootstrap, percentile
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.models.embedders.open_embedder import CachedEmbedder
 from wellread.questions import Analysis, Constraint
 
 QUESTIONS = ROOT / "benchmarks" / "questions"
@@ -156,13 +152,7 @@ def home(base: str, folder: Path | None) -> KnowledgeBase:
 
 def read(one: Labelled, vocabulary: Vocabulary) -> Analysis:
     """What the question is read as."""
-    return analyse(Question(text=one.question), vocabulary, TODAY, by_meaning())
-
-
-@cache
-def by_meaning() -> Guess | None:
-    """What tells the type where no pattern does; embeds no question twice."""
-    return guesser(CachedEmbedder(default_embedder()))
+    return analyse(Question(text=one.question), vocabulary, TODAY)
 
 
 def foreign_questions() -> dict[str, list[str]]:

@@ -1,13 +1,15 @@
-"""The type of a question, and the sides of a comparison, by the wording."""
+"""The type of a question by what was learned from examples, and the sides of a comparison."""
 
 from __future__ import annotations
 
 from datetime import date
 
 import pytest
+from benchmarks.train_question_type import examples, words_of
 
 from wellread.answers import Question
 from wellread.ask.understand.analyse import analyse
+from wellread.ask.understand.question_type import Named, learned, masked_question
 from wellread.ask.understand.vocabulary import Vocabulary, forms_of
 from wellread.questions import Analysis, QuestionType
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
@@ -170,3 +172,26 @@ def test_the_sides_of_a_comparison(question: str, sides: tuple[str, ...]) -> Non
 
 def test_other_questions_have_no_sides() -> None:
     assert read("How many people chose wool or cotton?").sides == ()
+
+
+def test_the_model_was_learned_from_these_examples() -> None:
+    given = list(examples())
+    assert learned().words == words_of(given)
+    assert set(learned().types) == {one.type for one in given}
+
+
+@pytest.mark.parametrize(
+    ("question", "masked"),
+    [
+        ("Which crafts need the old loom?", "which {nouns} need {topic} {entity}"),
+        ("How many crafts are there per scale?", "how many {nouns} are there per {by}"),
+        ("When was flax grown in May 2019?", "when was {topic} in {when}"),
+        ("Compare 12 shuttles: prices", "compare {number} {topics} no question mark colon"),
+    ],
+)
+def test_what_is_known_becomes_a_slot(question: str, masked: str) -> None:
+    read_ = analyse(Question(text=question), VOCABULARY, date(2026, 1, 15))
+    named = Named(entities=read_.entities)
+    words = frozenset("which need how many are there per when was in compare the".split())
+    found = masked_question(question, VOCABULARY, named, date(2026, 1, 15), words)
+    assert " ".join(found) == masked
