@@ -51,7 +51,7 @@ CASES: dict[QuestionType, tuple[str, ...]] = {
         "How much does the loom weigh?",
         "How many metres of yarn are needed?",
         "Why is wool better than cotton?",
-        "Is there a loom in the hall?",
+        "Is there a heater in the hall?",
         "Which street is the shop in?",
         "What did the articles say about wool?",
         "What is a loom used for?",
