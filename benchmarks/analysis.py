@@ -31,9 +31,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from benchmarks.homes import default_embedder
 from benchmarks.paths import CACHE, ROOT, SAMPLE, eval_data
 from benchmarks.record import save
 from wellread.answers import Question
@@ -42,6 +44,8 @@ from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.evaluation.bootstrap import Interval, bootstrap, percentile
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
+from wellread.models.base import Embedder
+from wellread.models.embedders.open_embedder import CachedEmbedder
 from wellread.questions import Analysis, Constraint
 
 QUESTIONS = ROOT / "benchmarks" / "questions"
@@ -152,7 +156,13 @@ def home(base: str, folder: Path | None) -> KnowledgeBase:
 
 def read(one: Labelled, vocabulary: Vocabulary) -> Analysis:
     """What the question is read as."""
-    return analyse(Question(text=one.question), vocabulary, TODAY)
+    return analyse(Question(text=one.question), vocabulary, TODAY, embedder())
+
+
+@cache
+def embedder() -> Embedder:
+    """The default one; embeds no question twice."""
+    return CachedEmbedder(default_embedder())
 
 
 def foreign_questions() -> dict[str, list[str]]:

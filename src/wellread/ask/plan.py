@@ -227,7 +227,7 @@ def read_as(kb: KnowledgeBase, question: Question, known: Vocabulary) -> Analysi
         for day in days_in(read.text, known, today)[:MOST_DAYS]
         if kb.catalogue.censuses.totals([asked, of_days(day, day)]).documents
     ]
-    analysis = analyse(read, known, today, days=days)
+    analysis = analyse(read, known, today, kb.embedder, days=days)
     return replace(analysis, respelt=changed)
 
 

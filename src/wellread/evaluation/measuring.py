@@ -154,7 +154,7 @@ def together(parts: Sequence[Found]) -> Found:
 def _retrieve(kb: KnowledgeBase, asked: Question) -> Run:
     started = time.perf_counter()
     vocabulary = vocabulary_of(kb, asked.filters.collections)
-    analysis = analyse(asked, vocabulary, date.today())
+    analysis = analyse(asked, vocabulary, date.today(), kb.embedder)
     analysed = time.perf_counter()
     found = find(kb, analysis)
     ended = time.perf_counter()

@@ -14,11 +14,12 @@ from wellread.answers import Question
 from wellread.ask.understand.document_names import numbered_of, published_of
 from wellread.ask.understand.mentions import Mention, entities_of, people_in, people_of
 from wellread.ask.understand.question_parts import Limit, asked_part, sides_of, without
-from wellread.ask.understand.question_type import Named, type_of
+from wellread.ask.understand.question_type import Named, masked_question, type_of
 from wellread.ask.understand.source_limits import sources_of, taxonomy_of
 from wellread.ask.understand.time_windows import Times, windows_of
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.errors import RequestError
+from wellread.models.base import Embedder
 from wellread.questions import Analysis, NamedEntity, QuestionType
 from wellread.text.english_types import CAUSES, EVERYTHING
 from wellread.text.parsed import parse
@@ -37,6 +38,7 @@ def analyse(
     question: Question,
     vocabulary: Vocabulary,
     today: date,
+    embedder: Embedder | None = None,
     *,
     days: Collection[date] = (),
 ) -> Analysis:
@@ -45,9 +47,11 @@ def analyse(
     Args:
         vocabulary: of the collections that the question is scoped to.
         today: what "last week" is counted from.
+        embedder: its vector helps where the words leave the type open.
         days: those that the question names on which something was published.
 
     Raises:
+        ModelError: the embedder failed.
         RequestError: the question is empty or longer than 4,000 characters.
     """
     text = _in_one_line(question.text)
@@ -59,7 +63,8 @@ def analyse(
         people=[one.span for one in named.people],
         constraints=[one.constraint for one in limits],
     )
-    sort, told = type_of(text[:TELLING], vocabulary, known, today)
+    words = masked_question(text[:TELLING], vocabulary, known, today)
+    sort, told = type_of(words, _subject(text, [one.cut for one in limits]), embedder)
     people = _inside(people_of(text, named.people), asking)
     whose = _whose(named.people) if sort == "persona" else None
     cuts = [one.cut for one in people] or [whose.span] if whose else []

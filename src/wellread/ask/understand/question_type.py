@@ -2,8 +2,9 @@
 
 What the base knows of the words becomes slots ("How many {nouns} mention {entity}?"), a word that
 no example has is a part of a topic, and a linear model over the words, pairs and triples of words
-gives each type a score. ``benchmarks/train_question_type.py`` writes its numbers, from examples
-that stand there as plain lines.
+gives each type a score. Where these leave it open, the question's vector is asked too, if the
+embedder is the one that was learned from. ``benchmarks/train_question_type.py`` writes the numbers,
+from examples that stand there as plain lines.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 
 from wellread.ask.understand.source_limits import dimension_words, source_noun
 from wellread.ask.understand.vocabulary import Vocabulary, runs_in
+from wellread.models.base import Embedder
 from wellread.questions import Constraint, NamedEntity, QuestionType
 from wellread.text.english import PREPOSITIONS, STOP_WORDS, UNITS
 from wellread.text.names import singular
@@ -36,6 +38,7 @@ ENTITY, PERSON, WHEN, VALUE, DOCUMENT = "{entity}", "{person}", "{when}", "{valu
 NOUN, NOUNS, BY, BYS, RELATION = "{noun}", "{nouns}", "{by}", "{bys}", "{relation}"
 NAMES = frozenset({TOPIC, TOPICS, ENTITY, PERSON, VALUE, DOCUMENT})
 FIRST, LAST = "^", "$"
+UNSURE = 0.2  # the least by which the words of the best type are ahead of the next one
 UNASKED, LISTED = "no question mark", "colon"
 _SLOTS = {"taxonomy": VALUE, "document": DOCUMENT}
 _SLOT = re.compile(r"\{\w+\}")
@@ -64,35 +67,64 @@ class TypeModel:
     Attributes:
         words: those that several examples have.
         weights: a row for each feature, a column for each type.
+        embedder: the name of the model whose vectors were learned from.
+        turning: what each number of such a vector adds to the types, and a bias.
     """
 
     types: tuple[QuestionType, ...]
     words: frozenset[str]
     weights: Mapping[str, Floats]
+    embedder: str
+    turning: Floats
 
-    def read(self, masked: Sequence[str]) -> tuple[QuestionType, str]:
-        """The type that fits best, and the words that speak most for it."""
+    def scores(self, masked: Sequence[str]) -> Floats:
+        """How well each type fits the words."""
         names = [name for name in features(masked) if name in self.weights]
-        rows = np.array([self.weights[name] for name in names])
-        total = rows.sum(axis=0) / np.sqrt(len(names)) if names else self.weights[UNASKED] * 0
-        best = int(total.argmax())
-        told = names[int(rows[:, best].argmax())] if names else ""
-        return self.types[best], _SLOT.sub("…", told).strip(f"{FIRST}{LAST} ")
+        rows = [self.weights[name] for name in names] or [np.zeros(len(self.types), np.float32)]
+        return np.sum(rows, axis=0) / np.float32(np.sqrt(len(rows)))
+
+    def told(self, sort: QuestionType, masked: Sequence[str]) -> str:
+        """The words that speak most for a type."""
+        at = self.types.index(sort)
+        names = [name for name in features(masked) if name in self.weights]
+        best = max(names, key=lambda name: self.weights[name][at], default="")
+        return _SLOT.sub("…", best).strip(f"{FIRST}{LAST}~ ")
 
 
 def type_of(
-    text: str, vocabulary: Vocabulary, named: Named, today: date
+    masked: Sequence[str], subject: str, embedder: Embedder | None = None
 ) -> tuple[QuestionType, str]:
-    """The type of a question, and the words that tell it."""
+    """The type of a question, and the words that tell it.
+
+    Args:
+        subject: what is searched for; its vector is asked where the words leave the type open.
+
+    Raises:
+        ModelError: the embedder failed.
+    """
     model = learned()
-    return model.read(masked_question(text, vocabulary, named, today, model.words))
+    scores = model.scores(masked)
+    second, first = np.sort(scores)[-2:]
+    known = embedder is not None and model_name(embedder) == model.embedder
+    if embedder is not None and known and first - second < UNSURE:
+        scores = scores + with_bias(embedder.embed([subject], "query"))[0] @ model.turning
+    sort = model.types[int(scores.argmax())]
+    return sort, model.told(sort, masked)
 
 
-def masked_question(
-    text: str, vocabulary: Vocabulary, named: Named, today: date, words: Collection[str]
-) -> list[str]:
+def model_name(embedder: Embedder) -> str:
+    """What its variants (precision, longest text) have in common."""
+    return embedder.identity.partition("/")[0]
+
+
+def with_bias(vectors: Floats) -> Floats:
+    """Vectors with a column of ones behind."""
+    return np.hstack([vectors, np.ones((len(vectors), 1), np.float32)])
+
+
+def masked_question(text: str, vocabulary: Vocabulary, named: Named, today: date) -> list[str]:
     """The words of a question with slots for what is known of them, and its marks."""
-    return masked(slotted(text, vocabulary, named, today), marks_of(text), words)
+    return masked(slotted(text, vocabulary, named, today), marks_of(text), learned().words)
 
 
 def slotted(text: str, vocabulary: Vocabulary, named: Named, today: date) -> list[str]:
@@ -207,5 +239,7 @@ def learned() -> TypeModel:
         return TypeModel(
             types=cast("tuple[QuestionType, ...]", tuple(map(str, kept["types"]))),
             words=frozenset(map(str, kept["words"])),
+            embedder=str(kept["embedder"]),
+            turning=kept["turning"].astype(np.float32),
             weights=dict(zip(map(str, kept["features"]), weights, strict=True)),
         )
