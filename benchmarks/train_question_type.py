@@ -172,7 +172,7 @@ def wordings(line: str) -> list[str]:
     """The line written out, so that each alternative stands in some wordings."""
     chance = random.Random(line)
     most = max((choice.count("|") + 1 for choice in _CHOICE.findall(line)), default=1)
-    found = {}
+    found: dict[str, None] = {}
     for number in range(min(MOST_WORDINGS, max(LEAST_WORDINGS, OFTEN * most))):
         text = line
         while "(" in text:
@@ -248,7 +248,8 @@ def learn(given: Sequence[Example], types: tuple[QuestionType, ...]) -> TypeMode
 def turned(vectors: Floats, rest: Doubles) -> Doubles:
     """What the vectors add to scores, by what those of left-out lines leave to explain."""
     square = vectors.T @ vectors + VECTOR_PENALTY * np.eye(vectors.shape[1])
-    return np.linalg.solve(square, vectors.T @ rest)
+    found: Doubles = np.linalg.solve(square, vectors.T @ rest)
+    return found
 
 
 def print_right(name: str, types: Sequence[str], gold: NDArray[np.int64], scores: Doubles) -> None:

@@ -36,10 +36,15 @@ FILE = "question_types.npz"
 TOPIC, TOPICS, NUMBER, UNIT = "{topic}", "{topics}", "{number}", "{unit}"
 ENTITY, PERSON, WHEN, VALUE, DOCUMENT = "{entity}", "{person}", "{when}", "{value}", "{document}"
 NOUN, NOUNS, BY, BYS, RELATION = "{noun}", "{nouns}", "{by}", "{bys}", "{relation}"
-NAMES = frozenset({TOPIC, TOPICS, ENTITY, PERSON, VALUE, DOCUMENT})
 FIRST, LAST = "^", "$"
 UNSURE = 0.2  # the least by which the words of the best type are ahead of the next one
 UNASKED, LISTED = "no question mark", "colon"
+# What goes before a slot: words of the same topic, an article, "the pattern" of "the pattern Role".
+_JOINED: Mapping[str, Collection[str]] = {
+    **dict.fromkeys((PERSON, VALUE, DOCUMENT), ARTICLES),
+    **dict.fromkeys((TOPIC, TOPICS), ARTICLES | {TOPIC, TOPICS}),
+    ENTITY: ARTICLES | {NOUN},
+}
 _SLOTS = {"taxonomy": VALUE, "document": DOCUMENT}
 _SLOT = re.compile(r"\{\w+\}")
 _UNITS = re.compile("|".join(UNITS.values()), re.IGNORECASE)
@@ -81,7 +86,8 @@ class TypeModel:
         """How well each type fits the words."""
         names = [name for name in features(masked) if name in self.weights]
         rows = [self.weights[name] for name in names] or [np.zeros(len(self.types), np.float32)]
-        return np.sum(rows, axis=0) / np.float32(np.sqrt(len(rows)))
+        total: Floats = np.sum(rows, axis=0) / np.float32(np.sqrt(len(rows)))
+        return total
 
     def told(self, sort: QuestionType, masked: Sequence[str]) -> str:
         """The words that speak most for a type."""
@@ -149,8 +155,8 @@ def masked(slotted: Iterable[str], marks: Iterable[str], words: Collection[str])
     found: list[str] = []
     for one in slotted:
         word = one if one.startswith("{") else worded(one, words)
-        ahead = {TOPIC, TOPICS} if word in (TOPIC, TOPICS) else set()
-        if found and found[-1] in (ahead | ARTICLES if word in NAMES else ahead):
+        ahead = _JOINED.get(word, frozenset())
+        while found and found[-1] in ahead:
             found.pop()
         found.append(word)
     return [*found, *marks]
