@@ -40,11 +40,11 @@ from benchmarks.paths import CACHE, ROOT, SAMPLE, eval_data
 from benchmarks.record import save
 from wellread.answers import Question
 from wellread.ask.understand.analyse import analyse
-from wellread.ask.understand.question_type import Guess, guesser
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.evaluation.bootstrap import Interval, bootstrap, percentile
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
+from wellread.models.base import Embedder
 from wellread.models.embedders.open_embedder import CachedEmbedder
 from wellread.questions import Analysis, Constraint
 
@@ -156,13 +156,13 @@ def home(base: str, folder: Path | None) -> KnowledgeBase:
 
 def read(one: Labelled, vocabulary: Vocabulary) -> Analysis:
     """What the question is read as."""
-    return analyse(Question(text=one.question), vocabulary, TODAY, by_meaning())
+    return analyse(Question(text=one.question), vocabulary, TODAY, embedder())
 
 
 @cache
-def by_meaning() -> Guess | None:
-    """What tells the type where no pattern does; embeds no question twice."""
-    return guesser(CachedEmbedder(default_embedder()))
+def embedder() -> Embedder:
+    """The default one; embeds no question twice."""
+    return CachedEmbedder(default_embedder())
 
 
 def foreign_questions() -> dict[str, list[str]]:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
-from benchmarks.analysis import by_meaning
+from benchmarks.analysis import embedder
 from benchmarks.counting import filled
 from benchmarks.paths import ROOT
 from benchmarks.record import save
@@ -97,7 +97,7 @@ def print_types(asked: Sequence[Paraphrase], *, show: bool) -> None:
         with ExitStack() as stack:
             vocabulary = vocabulary_of(stack.enter_context(filled(base)))
             for one in (one for one in asked if one["base"] == base):
-                found = analyse(Question(text=one["question"]), vocabulary, TODAY, by_meaning())
+                found = analyse(Question(text=one["question"]), vocabulary, TODAY, embedder())
                 right.append(float(found.type in (one["type"], *one.get("also", ()))))
                 limits = {value for each in found.constraints for value in _values(each.filters)}
                 wanted = {_plain(value) for _, value in one["constraints"]}
@@ -114,7 +114,7 @@ def print_types(asked: Sequence[Paraphrase], *, show: bool) -> None:
 def read(kb: KnowledgeBase, one: Paraphrase, *, labelled: bool) -> Held:
     """The query that is read from a question, held against what it asks."""
     vocabulary = vocabulary_of(kb)
-    analysis = analyse(Question(text=one["question"]), vocabulary, TODAY, by_meaning())
+    analysis = analyse(Question(text=one["question"]), vocabulary, TODAY, embedder())
     query = read_query(kb, replace(analysis, type=one["type"]) if labelled else analysis)
     right = dict.fromkeys(FIELDS, False)
     if query is not None:

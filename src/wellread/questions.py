@@ -147,7 +147,6 @@ class Analysis:
     """What a question asks for, read from its words alone.
 
     Attributes:
-        guessed: the type is a guess by the question's meaning: no word of it tells.
         terms: the content words of the subject, lower case, in order, without repeats.
         names: its capitalised or quoted names, and numbers, as written.
         filters: the limits that the asker set; those of ``constraints`` are not among them.
@@ -168,7 +167,6 @@ class Analysis:
     terms: tuple[str, ...]
     names: tuple[str, ...]
     filters: Filters
-    guessed: bool = False
     mode: Mode = "quick"
     subject: str = ""
     constraints: tuple[Constraint, ...] = ()

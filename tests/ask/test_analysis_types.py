@@ -1,14 +1,21 @@
-"""The type of a question, and the sides of a comparison, by the wording."""
+"""The type of a question by what was learned from examples, and the sides of a comparison."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 
+import numpy as np
 import pytest
+from benchmarks.train_question_type import examples, words_of
+from numpy.typing import NDArray
 
 from wellread.answers import Question
 from wellread.ask.understand.analyse import analyse
+from wellread.ask.understand.question_type import Named, learned, masked_question
 from wellread.ask.understand.vocabulary import Vocabulary, forms_of
+from wellread.models.base import Purpose
 from wellread.questions import Analysis, QuestionType
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.text.tokens import key_of
@@ -49,7 +56,7 @@ CASES: dict[QuestionType, tuple[str, ...]] = {
         "How much does the loom weigh?",
         "How many metres of yarn are needed?",
         "Why is wool better than cotton?",
-        "Is there a loom in the hall?",
+        "Is there a heater in the hall?",
         "Which street is the shop in?",
         "What did the articles say about wool?",
         "What is a loom used for?",
@@ -170,3 +177,57 @@ def test_the_sides_of_a_comparison(question: str, sides: tuple[str, ...]) -> Non
 
 def test_other_questions_have_no_sides() -> None:
     assert read("How many people chose wool or cotton?").sides == ()
+
+
+class Leaning:
+    """An embedder of some name, whose vectors are those that speak most for trends."""
+
+    dimensions = 384
+
+    def __init__(self, identity: str) -> None:
+        column = learned().turning[:-1, learned().types.index("trend")]
+        self.identity, self.vector = identity, 9 * column / np.linalg.norm(column)
+        self.asked: list[str] = []
+
+    def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
+        self.asked += texts
+        return np.stack([self.vector for _ in texts])
+
+
+@pytest.mark.parametrize(
+    ("question", "identity", "sort", "asked"),
+    [
+        ("Flax, weft and wool in 2019!", "all-MiniLM-L6-v2/any", "trend", ["Flax, weft and wool!"]),
+        ("How many weavers are there?", "all-MiniLM-L6-v2/any", "counting", []),
+        ("Flax, weft and wool in 2019!", "another/any", "comparative", []),
+    ],
+)
+def test_the_vector_is_asked_where_the_words_leave_it_open(
+    question: str, identity: str, sort: str, asked: list[str]
+) -> None:
+    embedder = Leaning(identity)
+    known = replace(VOCABULARY, published=(date(2018, 1, 1), date(2020, 1, 1)))
+    found = analyse(Question(text=question), known, date(2026, 1, 15), embedder)
+    assert (found.type, embedder.asked) == (sort, asked)
+
+
+def test_the_model_was_learned_from_these_examples() -> None:
+    given = list(examples())
+    assert learned().words == words_of(given)
+    assert set(learned().types) == {one.type for one in given}
+
+
+@pytest.mark.parametrize(
+    ("question", "masked"),
+    [
+        ("Which crafts need the tarred loom?", "which {nouns} need {topic} {entity}"),
+        ("How many crafts are there per scale?", "how many {nouns} are there per {by}"),
+        ("When was flax retted in May 2019?", "when was {topic} in {when}"),
+        ("Compare 12 shuttles: tar", "compare {number} {topic} no question mark colon"),
+    ],
+)
+def test_what_is_known_becomes_a_slot(question: str, masked: str) -> None:
+    read_ = analyse(Question(text=question), VOCABULARY, date(2026, 1, 15))
+    named = Named(entities=read_.entities)
+    found = masked_question(question, VOCABULARY, named, date(2026, 1, 15))
+    assert " ".join(found) == masked

@@ -27,7 +27,6 @@ from wellread.ask.retrieve.search import BEST, look, muted, muted_words
 from wellread.ask.retrieve.story_search import news
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.answer_kind import asks_amount
-from wellread.ask.understand.question_type import guesser
 from wellread.ask.understand.time_windows import days_in, of_days
 from wellread.ask.understand.vocabulary import Vocabulary, respelt, vocabulary_of
 from wellread.kb import KnowledgeBase
@@ -226,7 +225,7 @@ def read_as(kb: KnowledgeBase, question: Question, known: Vocabulary) -> Analysi
         for day in days_in(read.text, known, today)[:MOST_DAYS]
         if kb.catalogue.censuses.totals([asked, of_days(day, day)]).documents
     ]
-    analysis = analyse(read, known, today, guesser(kb.embedder), days=days)
+    analysis = analyse(read, known, today, kb.embedder, days=days)
     return replace(analysis, respelt=changed)
 
 

@@ -42,7 +42,7 @@ from wellread.ask.understand.followups.rewrite import LONGEST, Turn, known_in
 from wellread.ask.understand.mentions import people_in
 from wellread.ask.understand.planted_orders import planted_in
 from wellread.ask.understand.question_parts import MOST_QUESTIONS, questions_in, without
-from wellread.ask.understand.question_type import of_base
+from wellread.ask.understand.question_type import names_kinds
 from wellread.ask.understand.vocabulary import ByKey, Vocabulary, pairs_of
 from wellread.ask.write.drafting import usage_of
 from wellread.ask.write.parse_draft import load_object
@@ -185,7 +185,7 @@ def _is_worth_it(kb: KnowledgeBase, turn: Opened, vocabulary: Vocabulary) -> boo
     # What names nothing that the catalogue knows is about texts.
     analysis = read_as(kb, turn.question, vocabulary)
     named = analysis.constraints or analysis.entities or people_in(text, vocabulary)
-    about_base = analysis.type in CATALOGUE or of_base(text, vocabulary)
+    about_base = analysis.type in CATALOGUE or names_kinds(text, vocabulary)
     return bool(named) or about_base or read_query(kb, analysis) is not None
 
 
@@ -366,7 +366,7 @@ def read_so(
     if asked.query is not None:
         try:
             query = _query(kb, analysis, asked.query, vocabulary)
-            analysis = replace(analysis, type=TYPES[query.form], guessed=False)
+            analysis = replace(analysis, type=TYPES[query.form])
         except RequestError as error:
             failures.append(f"the catalogue could not be asked, passages were searched: {error}")
     own = asked.question if asked.search and asked.search != asked.question else ""

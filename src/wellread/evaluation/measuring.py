@@ -21,7 +21,6 @@ from wellread.ask.plan import find
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.retrieve.search import search
 from wellread.ask.understand.analyse import LONGEST_QUESTION, analyse
-from wellread.ask.understand.question_type import guesser
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ask_settings import CacheSettings
 from wellread.errors import WellreadError
@@ -155,7 +154,7 @@ def together(parts: Sequence[Found]) -> Found:
 def _retrieve(kb: KnowledgeBase, asked: Question) -> Run:
     started = time.perf_counter()
     vocabulary = vocabulary_of(kb, asked.filters.collections)
-    analysis = analyse(asked, vocabulary, date.today(), guesser(kb.embedder))
+    analysis = analyse(asked, vocabulary, date.today(), kb.embedder)
     analysed = time.perf_counter()
     found = find(kb, analysis)
     ended = time.perf_counter()

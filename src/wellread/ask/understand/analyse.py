@@ -1,4 +1,4 @@
-"""From a question to what it asks for: names, limits, type, subject, mode. No model, no I/O.
+"""From a question to what it asks for: names, limits, type, subject, mode. No language model, no I/O.
 
 Everything that depends on the material comes in through the vocabulary, so the same question
 over the same vocabulary on the same day is always understood the same way.
@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from datetime import date
 
 from wellread.answers import Question
-from wellread.ask.understand.answer_kind import asks_what
 from wellread.ask.understand.document_names import numbered_of, published_of
 from wellread.ask.understand.mentions import Mention, entities_of, people_in, people_of
 from wellread.ask.understand.question_parts import Limit, asked_part, sides_of, without
-from wellread.ask.understand.question_type import PLAIN, Clues, Guess, of_base, type_of
+from wellread.ask.understand.question_type import Named, masked_question, type_of
 from wellread.ask.understand.source_limits import sources_of, taxonomy_of
 from wellread.ask.understand.time_windows import Times, windows_of
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.errors import RequestError
+from wellread.models.base import Embedder
 from wellread.questions import Analysis, NamedEntity, QuestionType
 from wellread.text.english_types import CAUSES, EVERYTHING
 from wellread.text.parsed import parse
@@ -38,7 +38,7 @@ def analyse(
     question: Question,
     vocabulary: Vocabulary,
     today: date,
-    guess: Guess | None = None,
+    embedder: Embedder | None = None,
     *,
     days: Collection[date] = (),
 ) -> Analysis:
@@ -47,29 +47,24 @@ def analyse(
     Args:
         vocabulary: of the collections that the question is scoped to.
         today: what "last week" is counted from.
+        embedder: its vector helps where the words leave the type open.
         days: those that the question names on which something was published.
-        guess: tells the type where no sure pattern does; without it, such a question is factual.
 
     Raises:
-        ModelError: the embedder that ``guess`` asks failed.
+        ModelError: the embedder failed.
         RequestError: the question is empty or longer than 4,000 characters.
     """
     text = _in_one_line(question.text)
     named = named_in(text, vocabulary, today, days)
     asking, entities = asked_part(text), named.entities
     limits = _inside(named.limits, asking)
-    constraints = tuple(one.constraint for one in limits)
-    asked = " ".join(span.of(text).strip() for span in asking)[:TELLING]
-    clues = Clues(
-        text=text, asked=asked, vocabulary=vocabulary, entities=entities, constraints=constraints
+    known = Named(
+        entities=entities,
+        people=[one.span for one in named.people],
+        constraints=[one.constraint for one in limits],
     )
-    sort, told = type_of(clues)
-    why_so = f"{sort}: “{told}”" if told else f"{sort}: no other type fits"
-    guessed = not told and guess is not None
-    if guess is not None and guessed:
-        subject = _subject(text, [one.cut for one in limits])
-        sort = _guessed(guess, clues, subject)
-        why_so = f"{sort}: by its meaning"
+    words = masked_question(text[:TELLING], vocabulary, known, today)
+    sort, told = type_of(words, _subject(text, [one.cut for one in limits]), embedder)
     people = _inside(people_of(text, named.people), asking)
     whose = _whose(named.people) if sort == "persona" else None
     cuts = [one.cut for one in people] or [whose.span] if whose else []
@@ -80,7 +75,6 @@ def analyse(
     return Analysis(
         question=text,
         type=sort,
-        guessed=guessed and sort != PLAIN,
         terms=parse(subject).terms,
         names=parse(subject).names,
         filters=question.filters,
@@ -90,7 +84,7 @@ def analyse(
         constraints=tuple(one.constraint for one in limits),
         entities=entities,
         sides=sides_of(text, entities) if sort == "comparative" else (),
-        reasons=(why_so, why),
+        reasons=(f"{sort}: “{told}”", why),
         persona=whose.speakers if whose else (),
     )
 
@@ -105,18 +99,6 @@ def _in_one_line(question: str) -> str:
             hint="shorten it, or add the long text as a document",
         )
     return text
-
-
-def _guessed(guess: Guess, clues: Clues, subject: str) -> QuestionType:
-    """The type by the meaning of a question, as far as its words do not speak against it."""
-    if any(one.kind == "document" for one in clues.constraints):
-        return PLAIN  # the text of one document is asked about
-    sort = guess(clues.text, subject)
-    if sort == "meta" and (parse(subject).names or not of_base(clues.text, clues.vocabulary)):
-        return PLAIN  # who asks about something else wants no table of the base itself
-    if sort == "relational" and asks_what(clues.asked):
-        return PLAIN  # what a thing is comes before what it is linked to
-    return sort
 
 
 @dataclass(frozen=True, slots=True)

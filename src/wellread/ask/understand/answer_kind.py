@@ -58,11 +58,6 @@ def subject_of(question: str) -> str:
     return asked["what"].strip() if asked else ""
 
 
-def asks_what(question: str) -> bool:
-    """Whether ``question`` asks what something is."""
-    return bool(subject_of(question))
-
-
 def defines(question: str, sentence: str) -> bool:
     """Whether ``sentence`` says of what ``question`` asks to have defined what it is.
 

@@ -1,218 +1,68 @@
-"""Which of the eleven types a question has: by a sure pattern of words, else by its meaning.
+"""Which of the eleven types a question has, learned from examples alone.
 
-The first pattern that fits decides; they stand in the order of how surely their words tell a type.
-Where none fits, a softmax regression does, over the question's embedding, which retrieval needs
-anyway, and over the short phrases that it is asked with. ``benchmarks/train_question_type.py``
-writes its numbers; they belong to one embedder, and with any other the patterns decide alone.
+What the base knows of the words becomes slots ("How many {nouns} mention {entity}?"), a word that
+no example has is a part of a topic, and a linear model over the words, pairs and triples of words
+gives each type a score. Where these leave it open, the question's vector is asked too, if the
+embedder is the one that was learned from. ``benchmarks/train_question_type.py`` writes the numbers,
+from examples that stand there as plain lines.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from datetime import date
+from functools import cache, lru_cache
 from importlib import resources
-from itertools import chain
+from itertools import pairwise
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.ask.understand.question_parts import sides_of
-from wellread.ask.understand.source_limits import source_noun, source_plurals
-from wellread.ask.understand.vocabulary import Vocabulary
+from wellread.ask.understand.source_limits import dimension_words, source_noun
+from wellread.ask.understand.vocabulary import Vocabulary, runs_in
 from wellread.models.base import Embedder
 from wellread.questions import Constraint, NamedEntity, QuestionType
-from wellread.text.english_types import (
-    ASKING_RELATIONS,
-    ASKING_VERB,
-    COMPARISONS,
-    COVERAGE,
-    GAPS,
-    LACKING,
-    LISTS,
-    MOMENTS,
-    OF_THE_BASE,
-    OPEN,
-    PERSONA,
-    PLAIN_COMPARISONS,
-    RELATED,
-    RELATING,
-    SUMMARIES,
-    THINGS,
-    TRENDS,
-)
-from wellread.text.names import plural, singular
-from wellread.text.parsed import parse
+from wellread.text.english import PREPOSITIONS, STOP_WORDS, UNITS
+from wellread.text.names import singular
+from wellread.text.periods import expressions_of
+from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, plain, tokens_of
+from wellread.text.words import stem
 from wellread.types import Span
+
+FILE = "question_types.npz"
+TOPIC, TOPICS, NUMBER, UNIT = "{topic}", "{topics}", "{number}", "{unit}"
+ENTITY, PERSON, WHEN, VALUE, DOCUMENT = "{entity}", "{person}", "{when}", "{value}", "{document}"
+NOUN, NOUNS, BY, BYS, RELATION = "{noun}", "{nouns}", "{by}", "{bys}", "{relation}"
+FIRST, LAST = "^", "$"
+UNSURE = 0.2  # the least by which the words of the best type are ahead of the next one
+UNASKED, LISTED = "no question mark", "colon"
+# What goes before a slot: words of the same topic, an article, "the pattern" of "the pattern Role".
+_JOINED: Mapping[str, Collection[str]] = {
+    **dict.fromkeys((PERSON, VALUE, DOCUMENT), ARTICLES),
+    **dict.fromkeys((TOPIC, TOPICS), ARTICLES | {TOPIC, TOPICS}),
+    ENTITY: ARTICLES | {NOUN},
+}
+_SLOTS = {"taxonomy": VALUE, "document": DOCUMENT}
+_SLOT = re.compile(r"\{\w+\}")
+_UNITS = re.compile("|".join(UNITS.values()), re.IGNORECASE)
+
+Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clues:
-    """What is known of a question when its type is decided.
+class Named:
+    """What is known of the words of a question before its type.
 
     Attributes:
-        asked: of the text, the sentences that ask.
+        people: where people are named.
     """
 
-    text: str
-    asked: str
-    vocabulary: Vocabulary
-    entities: Sequence[NamedEntity]
-    constraints: Sequence[Constraint]
-
-
-Rule = Callable[[Clues], str]
-
-
-def _says(*patterns: str, whole: bool = False) -> Rule:
-    """A rule that fits where one of the patterns does; its reason is what they found.
-
-    Args:
-        whole: also look into sentences that only lead to the question.
-    """
-    joined = re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.IGNORECASE)
-
-    def rule(clues: Clues) -> str:
-        match = joined.search(clues.text if whole else clues.asked)
-        return " ".join(match.group().split()[:6]) if match else ""
-
-    return rule
-
-
-_GAP = _says(*GAPS)
-_META = _says(*COVERAGE)
-_COMPARATIVE = _says(*COMPARISONS)
-_PLAINLY = _says(*PLAIN_COMPARISONS)
-_OPEN = _says(*OPEN)
-_OF_BASE = re.compile(OF_THE_BASE, re.IGNORECASE)
-
-
-def type_of(clues: Clues) -> tuple[QuestionType, str]:
-    """The type of a question, and the words that tell it (empty for the plain factual one)."""
-    for name, rule in _RULES:
-        reason = rule(clues)
-        if reason:
-            return name, reason
-    return "factual", ""
-
-
-def _comparative(clues: Clues) -> str:
-    """A comparison; "more than" alone is none unless its sides can be told."""
-    if re.match(r"\W*why\b", clues.asked, re.IGNORECASE):
-        return ""
-    found = _COMPARATIVE(clues)
-    return found if found and (_PLAINLY(clues) or sides_of(clues.text, clues.entities)) else ""
-
-
-_STRONG = re.compile(rf"\b(?:{RELATED})\b", re.IGNORECASE)
-_WEAK = re.compile(
-    rf"(?<!\bto )(?<!\byou )(?<!\bi )(?<!\bwe )(?<!\bone )\b(?:{RELATING})\b", re.IGNORECASE
-)
-_USE = re.compile(r"use[sd]?\s+(?:for|in|as|to)\b", re.IGNORECASE)
-# "Which topics does X mention".
-_OF_ENTITY = re.compile(
-    r"^(?:which|what)\s+\w+(?:\s+\w+)?\s+(?:do|does|did)\s.*?\s(?P<verb>\w+)\W*$", re.IGNORECASE
-)
-
-
-def _relational(clues: Clues) -> str:
-    """Relation words; those that mean other things as well count beside an entity only."""
-    text, relations = clues.text, clues.vocabulary.relations
-    if any(one.kind in ("taxonomy", "document") for one in clues.constraints):
-        return ""
-    strong = _STRONG.search(text)
-    if strong or not clues.entities:
-        return strong.group() if strong else ""
-    named = _OF_ENTITY.search(text)
-    verb = named["verb"] if named else ""
-    if verb and not {verb + end for end in ("", "s", "es", "d", "ed")}.isdisjoint(relations):
-        return verb  # "does it mention" of "mentions"
-    several = "|".join(re.escape(words) for words in relations if " " in words)
-    declared = re.compile(rf"\b(?:{several or '(?!)'})\b", re.IGNORECASE)
-    for match in chain(_WEAK.finditer(text), declared.finditer(text)):
-        place = Span(start=match.start(), end=match.end())
-        inside = any(one.span.overlaps(place) for one in clues.entities)
-        # "what is it used for" is about use, not about users
-        if not inside and not _USE.match(text, place.start) and ASKING_RELATIONS.search(text):
-            return match.group()
-    return ""
-
-
-_IS_THERE = re.compile(r"is\s+there\s+an?\s+(\w+)(?:\s+(\w+))?", re.IGNORECASE)
-
-
-_COVERED = re.compile(
-    r"(?:what|which)\s+(?P<noun>[\w-]+)\s+(?:are|is)\s+(?:there|covered|missing|not\s+covered)"
-    r"(?:\s+(?:here|in\s+(?:here|the\s+\w+)))?\s*\?*$",
-    re.IGNORECASE,
-)
-
-
-def _meta(clues: Clues) -> str:
-    """Coverage, asked for as such, or by a dimension of the taxonomy."""
-    found = _META(clues)
-    asked = _COVERED.match(clues.asked)
-    if found or asked is None:
-        return found
-    noun = asked["noun"].lower()
-    known = {name.lower() for name in clues.vocabulary.dimensions}
-    return asked.group() if known & {noun, plural(noun), singular(noun)} else ""
-
-
-def _gap(clues: Clues) -> str:
-    found = _GAP(clues)
-    if found:
-        return found
-    one = _IS_THERE.match(clues.asked)
-    known = {name.lower() for name in clues.vocabulary.entity_types}
-    for noun in one.groups(default="") if one else ():
-        if noun.lower() in known or source_noun(clues.vocabulary).fullmatch(noun):
-            return f"is there a {noun}"
-    return ""
-
-
-def _exploratory(clues: Clues) -> str:
-    found = _OPEN(clues)
-    if found:
-        return found
-    nouns = THINGS | {plural(name.lower()) for name in clues.vocabulary.entity_types}
-    several = "|".join(map(re.escape, [*sorted(nouns), *source_plurals(clues.vocabulary)]))
-    listed = re.match(
-        rf"(?:which|what)\s+(?:(?!{ASKING_VERB})\S+\s+){{0,4}}?(?:{several})\b"
-        r"(?!\s+(?:\S+\s+){0,6}?(?:did|was|were)\b)",
-        clues.asked,
-        re.IGNORECASE,
-    )
-    return " ".join(listed.group().split()[:4]) if listed else ""
-
-
-_RULES: tuple[tuple[QuestionType, Rule], ...] = (
-    ("persona", _says(*PERSONA, whole=True)),
-    ("meta", _says(*LACKING)),
-    ("trend", _says(*TRENDS)),
-    ("counting", _says(*LISTS, whole=True)),
-    ("temporal", _says(*MOMENTS)),
-    ("gap_finding", _gap),
-    ("meta", _meta),
-    ("comparative", _comparative),
-    ("synthesis", _says(*SUMMARIES)),
-    ("relational", _relational),
-    ("exploratory", _exploratory),
-)
-
-
-FILE = "question_types.npz"
-PLAIN: QuestionType = "factual"
-HEAD_START = 1.5  # of the plain type, in log odds: the others are told only by a clear voice
-# A plain question that is taken for one about the base itself gets a table instead of an answer.
-HANDICAP: Mapping[QuestionType, float] = {"meta": 1.5}
-VECTOR_SHARE, PHRASE_SHARE = 3.0, 2.0  # how long the two parts of the features are
-UNASKED, LISTED = "no question mark", "colon"
-
-Guess = Callable[[str, str], QuestionType]  # from a question, and what is searched for it
-Floats = NDArray[np.float32]
+    entities: Sequence[NamedEntity] = ()
+    people: Sequence[Span] = ()
+    constraints: Sequence[Constraint] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,42 +70,52 @@ class TypeModel:
     """What was learned.
 
     Attributes:
-        embedder: the name of the model whose vectors it reads.
-        phrases: each phrase to its place among the features.
-        weights: one row per number of the vector, per phrase, and one for the bias.
+        words: those that several examples have.
+        weights: a row for each feature, a column for each type.
+        embedder: the name of the model whose vectors were learned from.
+        turning: what each number of such a vector adds to the types, and a bias.
     """
 
-    embedder: str
     types: tuple[QuestionType, ...]
-    phrases: Mapping[str, int]
-    weights: Floats
+    words: frozenset[str]
+    weights: Mapping[str, Floats]
+    embedder: str
+    turning: Floats
+
+    def scores(self, masked: Sequence[str]) -> Floats:
+        """How well each type fits the words."""
+        names = [name for name in features(masked) if name in self.weights]
+        rows = [self.weights[name] for name in names] or [np.zeros(len(self.types), np.float32)]
+        total: Floats = np.sum(rows, axis=0) / np.float32(np.sqrt(len(rows)))
+        return total
+
+    def told(self, sort: QuestionType, masked: Sequence[str]) -> str:
+        """The words that speak most for a type."""
+        at = self.types.index(sort)
+        names = [name for name in features(masked) if name in self.weights]
+        best = max(names, key=lambda name: self.weights[name][at], default="")
+        return _SLOT.sub("…", best).strip(f"{FIRST}{LAST}~ ")
 
 
-def guesser(embedder: Embedder) -> Guess | None:
-    """What tells the type of a question; None where nothing was learned for the embedder."""
+def type_of(
+    masked: Sequence[str], subject: str, embedder: Embedder | None = None
+) -> tuple[QuestionType, str]:
+    """The type of a question, and the words that tell it.
+
+    Args:
+        subject: what is searched for; its vector is asked where the words leave the type open.
+
+    Raises:
+        ModelError: the embedder failed.
+    """
     model = learned()
-    if model_name(embedder) != model.embedder:
-        return None
-
-    def guess(question: str, searched: str) -> QuestionType:
-        vector = embedder.embed([searched], "query")
-        odds = (features([question], vector, model.phrases) @ model.weights)[0]
-        odds[model.types.index(PLAIN)] += HEAD_START
-        for name, less in HANDICAP.items():
-            odds[model.types.index(name)] -= less
-        return model.types[int(odds.argmax())]
-
-    return guess
-
-
-def of_base(question: str, vocabulary: Vocabulary) -> bool:
-    """Whether a word of ``question`` speaks of the base itself, or of what it holds."""
-    if _OF_BASE.search(question):
-        return True
-    held = {*vocabulary.dimensions, *vocabulary.entity_types}
-    kinds = {form for name in held for form in (name.lower(), plural(name.lower()))}
-    words = {token.plain for token in parse(question).tokens}
-    return bool(kinds & words) or source_noun(vocabulary).search(question) is not None
+    scores = model.scores(masked)
+    second, first = np.sort(scores)[-2:]
+    known = embedder is not None and model_name(embedder) == model.embedder
+    if embedder is not None and known and first - second < UNSURE:
+        scores = scores + with_bias(embedder.embed([subject], "query"))[0] @ model.turning
+    sort = model.types[int(scores.argmax())]
+    return sort, model.told(sort, masked)
 
 
 def model_name(embedder: Embedder) -> str:
@@ -263,31 +123,129 @@ def model_name(embedder: Embedder) -> str:
     return embedder.identity.partition("/")[0]
 
 
-def phrases_of(question: str) -> frozenset[str]:
-    """The words and pairs of words of a question, numbers as one, and how it begins and ends."""
-    words = ["#" if token.plain.isdigit() else token.plain for token in parse(question).tokens]
-    pairs = {" ".join(pair) for pair in zip(["^", *words], [*words, "$"], strict=True)}
-    marks = set() if question.rstrip().endswith("?") else {UNASKED}
-    return frozenset({*words, *pairs, *marks, *({LISTED} if ":" in question else ())})
+def with_bias(vectors: Floats) -> Floats:
+    """Vectors with a column of ones behind."""
+    return np.hstack([vectors, np.ones((len(vectors), 1), np.float32)])
 
 
-def features(questions: Sequence[str], vectors: Floats, phrases: Mapping[str, int]) -> Floats:
-    """One row per question."""
-    held = np.zeros((len(questions), len(phrases)), np.float32)
-    for row, question in enumerate(questions):
-        held[row, [phrases[one] for one in phrases_of(question) if one in phrases]] = 1.0
-    held *= PHRASE_SHARE / np.sqrt(np.maximum(held.sum(axis=1, keepdims=True), 1.0))
-    bias = np.ones((len(questions), 1), np.float32)
-    return np.hstack([VECTOR_SHARE * vectors, held, bias]).astype(np.float32)
+def masked_question(text: str, vocabulary: Vocabulary, named: Named, today: date) -> list[str]:
+    """The words of a question with slots for what is known of them, and its marks."""
+    return masked(slotted(text, vocabulary, named, today), marks_of(text), learned().words)
+
+
+def slotted(text: str, vocabulary: Vocabulary, named: Named, today: date) -> list[str]:
+    """The words of a question with slots for what the base knows of them."""
+    tokens = tokens_of(text)
+    slots: dict[int, str] = {}  # empty for further words of one
+    for span, slot in _places(text, tokens, vocabulary, named, today):
+        inside = [
+            at for at, one in enumerate(tokens) if one.start < span.end and span.start < one.end
+        ]
+        if inside and slots.keys().isdisjoint(inside):
+            slots |= dict.fromkeys(inside, "") | {inside[0]: slot}
+    words = (slots.get(at, token.plain) for at, token in enumerate(tokens))
+    return [word for word in words if word]
+
+
+def masked(slotted: Iterable[str], marks: Iterable[str], words: Collection[str]) -> list[str]:
+    """Words and slots as the model knows them, and the marks of the question.
+
+    Neighbouring words of a topic are one, and names have no articles.
+    """
+    found: list[str] = []
+    for one in slotted:
+        word = one if one.startswith("{") else worded(one, words)
+        ahead = _JOINED.get(word, frozenset())
+        while found and found[-1] in ahead:
+            found.pop()
+        found.append(word)
+    return [*found, *marks]
+
+
+def _places(
+    text: str, tokens: Sequence[Token], vocabulary: Vocabulary, named: Named, today: date
+) -> Iterator[tuple[Span, str]]:
+    """Where something known stands, the surest first."""
+    for limit in named.constraints:
+        if limit.kind in _SLOTS:
+            yield limit.span, _SLOTS[limit.kind]
+    for one in named.people:
+        yield one, PERSON
+    for entity in named.entities:
+        yield entity.span, ENTITY
+    for time in expressions_of(text, today):
+        before = "".join(text[: time.start].split()[-1:])
+        # "may" alone is a month behind "in" or "since" only
+        if time.form != "month" or time.end - time.start > 3 or plain(before) in PREPOSITIONS:
+            yield Span(start=time.start, end=time.end), WHEN
+    yield from _kinds_in(text, tokens, vocabulary)
+
+
+def names_kinds(text: str, vocabulary: Vocabulary) -> bool:
+    """Whether ``text`` has a word for a kind of source or entity, or for a dimension."""
+    return any(_kinds_in(text, tokens_of(text), vocabulary))
+
+
+def _kinds_in(
+    text: str, tokens: Sequence[Token], vocabulary: Vocabulary
+) -> Iterator[tuple[Span, str]]:
+    """Where a kind of source or entity is named, or a dimension."""
+    for match in source_noun(vocabulary).finditer(text):
+        many = singular(match.group().split()[-1].lower())
+        yield Span(start=match.start(), end=match.end()), NOUNS if many else NOUN
+    kinds, dimensions = _keys(vocabulary.entity_types), dimension_words(vocabulary.dimensions)
+    for start, end in runs_in(tokens, 3):
+        words = [one.plain for one in tokens[start:end]]
+        one, many = (NOUN, NOUNS) if key_of_words(words) in kinds else (BY, BYS)
+        if one == NOUN or (len(words) == 1 and words[0] in dimensions):
+            span = Span(start=tokens[start].start, end=tokens[end - 1].end)
+            yield span, many if singular(words[-1]) else one
+
+
+@lru_cache(maxsize=64)
+def _keys(types: frozenset[str]) -> frozenset[str]:
+    """The keys of the names of entity types."""
+    return frozenset(key_of(name.replace("_", " ")) for name in types)
+
+
+def worded(word: str, known: Collection[str]) -> str:
+    """A word as the model knows it, or what stands for it."""
+    if word in known:
+        return word
+    if word.isdigit():
+        return NUMBER
+    if _UNITS.fullmatch(word):
+        return UNIT
+    if word in STOP_WORDS:
+        return word
+    return TOPICS if singular(word) else TOPIC
+
+
+def marks_of(text: str) -> list[str]:
+    """What its marks tell: that it does not end as a question, that it lists."""
+    unasked = [] if text.rstrip(" \"'”’)").endswith("?") else [UNASKED]
+    return [*unasked, *([LISTED] if ":" in text else [])]
+
+
+def features(masked: Sequence[str]) -> list[str]:
+    """The words of a masked question, their stems, pairs and triples, and its marks, each once."""
+    words = [word for word in masked if word not in (UNASKED, LISTED)]
+    ends = [FIRST, *words, LAST]
+    pairs = (" ".join(pair) for pair in pairwise(ends))
+    triples = (" ".join(three) for three in zip(ends, ends[1:], ends[2:], strict=False))
+    stems = (f"~{stem(word)}" for word in words if not word.startswith("{"))
+    return list(dict.fromkeys((*masked, *stems, *pairs, *triples)))
 
 
 @cache
 def learned() -> TypeModel:
     """The model that ships."""
     with (resources.files(__package__) / FILE).open("rb") as file, np.load(file) as kept:
+        weights = kept["weights"].astype(np.float32)
         return TypeModel(
-            embedder=str(kept["embedder"]),
             types=cast("tuple[QuestionType, ...]", tuple(map(str, kept["types"]))),
-            phrases={str(phrase): place for place, phrase in enumerate(kept["phrases"])},
-            weights=kept["weights"].astype(np.float32),
+            words=frozenset(map(str, kept["words"])),
+            embedder=str(kept["embedder"]),
+            turning=kept["turning"].astype(np.float32),
+            weights=dict(zip(map(str, kept["features"]), weights, strict=True)),
         )

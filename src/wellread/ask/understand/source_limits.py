@@ -68,11 +68,6 @@ def source_noun(vocabulary: Vocabulary) -> re.Pattern[str]:
     return _nouns(vocabulary.kinds, vocabulary.source_types)
 
 
-def source_plurals(vocabulary: Vocabulary) -> list[str]:
-    """Words for sources that the material has, in the plural."""
-    return [_plural(noun) for noun in _known(vocabulary.kinds, vocabulary.source_types)]
-
-
 def _kinds(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
     """The limits on kinds; of nouns side by side ("papers and transcripts") any will do."""
     found = list(_named_kinds(text, vocabulary))
@@ -249,7 +244,7 @@ _IN = re.compile(r"\W*(?:in|among|of|from)\s+(?:the\s+)?|\W*", re.IGNORECASE)
 def taxonomy_of(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
     """The limits by taxonomy that the question sets."""
     tokens = parse(text).tokens
-    names = _dimension_words(vocabulary.dimensions)
+    names = dimension_words(vocabulary.dimensions)
     entries = ENTRIES | {plain(singular(name) or name) for name in vocabulary.entity_types}
     place = 0
     while place < len(tokens):
@@ -308,7 +303,7 @@ def _value(
     return start + 1, ()
 
 
-def _dimension_words(dimensions: frozenset[str]) -> dict[str, frozenset[str]]:
+def dimension_words(dimensions: frozenset[str]) -> dict[str, frozenset[str]]:
     """Words for a dimension (in either number) to the dimensions that they may mean."""
     found: dict[str, set[str]] = {}
     for dimension in dimensions:
