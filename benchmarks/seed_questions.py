@@ -114,7 +114,9 @@ def tables(asked: Sequence[Row], judged: Sequence[Row]) -> Iterator[str]:
         yield f"\n{run}:\n"
         yield "| | of | " + " | ".join(JUDGEMENTS) + " |"
         yield "|---|---|" + "---|" * len(JUDGEMENTS)
-        groups = [(name, [row for row in rows if row["seed"] == seed]) for seed, name in SEEDS.items()]
+        groups = [
+            (name, [row for row in rows if row["seed"] == seed]) for seed, name in SEEDS.items()
+        ]
         groups.append(("the authors' examples", [row for row in rows if row["example"]]))
         groups.append(("all", rows))
         for name, held in groups:
