@@ -102,7 +102,7 @@ def shown(kb: KnowledgeBase, given: Answer) -> Row:
         "notes": list(given.notes),
         "table": [list(line) for line in given.table.rows] if given.table else [],
         "citations": [f"{one.title}, {one.locator.label} {one.url}" for one in given.citations],
-        "beside": [f"{one.question} {one.answer}" for one in past_beside(kb, given)],
+        "beside": [f"{one.question} {one.answer} {one.correction}" for one in past_beside(kb, given)],
     }
 
 
