@@ -1,13 +1,13 @@
-"""The example questions of five projects that Wellread is to do the work of, on material like theirs.
+"""The example questions of five projects that Wellread is to stand in for, on like material.
 
     python -m benchmarks.seed_questions ask --out answers.jsonl    # without a language model
     python -m benchmarks.seed_questions judged                     # the table of the judged runs
 
-The material (``seed_material``) and the right answers (``questions/seeds.jsonl``) were written before
-anything was asked. Each project is a collection, asked by itself; a follow-up is asked behind the
-question that it follows. Marked ``example`` are the questions that the projects' authors gave; the
-others are what their descriptions say must be answered. What was shown was judged against the right
-answer alone (``questions/seeds-judged.jsonl``, a line for each question and run).
+The material (``seed_material``) and the right answers (``questions/seeds.jsonl``) were written
+before anything was asked. Each project is a collection, asked by itself; a follow-up is asked
+behind the question that it follows. ``example`` marks the questions that the projects' authors
+gave; the others are what their descriptions say must be answered. What was shown was judged against
+the right answer alone (``questions/seeds-judged.jsonl``, a line for each question and run).
 """
 
 from __future__ import annotations
@@ -102,7 +102,9 @@ def shown(kb: KnowledgeBase, given: Answer) -> Row:
         "notes": list(given.notes),
         "table": [list(line) for line in given.table.rows] if given.table else [],
         "citations": [f"{one.title}, {one.locator.label} {one.url}" for one in given.citations],
-        "beside": [f"{one.question} {one.answer} {one.correction}" for one in past_beside(kb, given)],
+        "beside": [
+            f"{one.question} {one.answer} {one.correction}" for one in past_beside(kb, given)
+        ],
     }
 
 

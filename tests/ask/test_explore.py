@@ -29,7 +29,12 @@ ENTRIES = {
     "leaf-rake": ("tool", "soil", "autumn", "A leaf rake gathers leaves."),
     "mulching": ("method", "soil", "autumn", "Mulching covers the soil with leaves."),
     "swale": ("method", "water", "spring", "A swale is a ditch that holds rain water."),
-    "seed-swap": ("event", "seeds-and-cuttings", "spring", "At the seed swap people give away seeds."),
+    "seed-swap": (
+        "event",
+        "seeds-and-cuttings",
+        "spring",
+        "At the seed swap people give away seeds.",
+    ),
 }
 
 
