@@ -49,7 +49,9 @@ def filled(home: Path, tmp_path: Path) -> Path:
     files.mkdir()
     other.mkdir()
     (files / "rules.md").write_text(RULES, encoding="utf-8")
-    lines = [past(ASKED, "A week. " + "word " * 200), past(TURNED, "More than a week.")]
+    wrong = {"score": 5, "sentences": [{"explanation": "It is a week.", "content_issue": True}]}
+    condemned = past(TURNED, "More than a week.", feedback=wrong)
+    lines = [past(ASKED, "A week. " + "word " * 200), condemned]
     (files / "asked.jsonl").write_text("\n".join(lines), encoding="utf-8")
     (other / "asked.jsonl").write_text(past(ASKED, "It is secret."), encoding="utf-8")
     with open_kb(home, embedder=ReadableEmbedder()) as kb:
@@ -112,6 +114,7 @@ async def test_an_extracted_answer_has_them_and_says_which_are_the_same(
     assert (first["question"], first["verified"]) == (ASKED, True)
     assert (second["question"], second["verified"]) == (TURNED, False)
     assert second["whyNot"] == "one of them is negated"
+    assert (first["correction"], second["correction"]) == ("", "It is a week.")
     assert (first["score"], first["expired"], first["answerId"]) == (60, "", "")
     assert first["documentId"].startswith("doc_")
     assert first["link"] == "https://library.example/rules"

@@ -34,7 +34,7 @@ class PastQuestionBody(Body):
 
     question: str
     answer: str = Field(description="at most about 400 characters")
-    correction: str
+    correction: str = Field(description="what the expert put right, or says is wrong with it")
     score: int | None = Field(description="the expert's, of 100")
     similarity: float = Field(description="cosine of the two questions")
     verified: bool = Field(description="whether it is the same question, and not expired")
@@ -85,11 +85,13 @@ def _body(question: str, one: SimilarQuestion, flagged: FlaggedSentences) -> Pas
     past = one.past
     asked = one.alone or past.question
     agrees = same(question, asked, one.similarity)
+    judged = (each for each in past.sentences if each.harmful or each.content_issue)
+    wrong = " ".join(each.explanation for each in judged if each.explanation)
     return PastQuestionBody.of(
         one,
         past,
         answer=shown_text(past.answer, flagged, past.sentences),
-        correction=shown_text(one.correction, flagged),
+        correction=shown_text(one.correction or wrong, flagged),
         verified=agrees and not one.expired,
         answer_id=one.rated.given.answer_id if one.rated else "",
         document_id=one.document.id if one.document else "",
