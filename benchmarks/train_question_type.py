@@ -238,7 +238,7 @@ def learn(given: Sequence[Example], types: tuple[QuestionType, ...]) -> TypeMode
         length = size / (step * turned).sum(axis=0)
         weights, rest, before = weights + length * step, rest - length * turned, size
         size = (rest * rest).sum(axis=0)
-        step = rest + size / before * step
+        step = (rest + size / before * step).astype(np.float64)
     rows = zip(kept, weights.astype(np.float32), strict=True)
     told = {name: row for name, row in rows if np.abs(row).max() >= LEAST_WEIGHT}
     none = np.zeros((0, len(types)), np.float32)
