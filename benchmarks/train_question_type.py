@@ -238,7 +238,7 @@ def learn(given: Sequence[Example], types: tuple[QuestionType, ...]) -> TypeMode
         length = size / (step * turned).sum(axis=0)
         weights, rest, before = weights + length * step, rest - length * turned, size
         size = (rest * rest).sum(axis=0)
-        step = (rest + size / before * step).astype(np.float64)
+        step = rest + size / before * step
     rows = zip(kept, weights.astype(np.float32), strict=True)
     told = {name: row for name, row in rows if np.abs(row).max() >= LEAST_WEIGHT}
     none = np.zeros((0, len(types)), np.float32)
@@ -248,7 +248,7 @@ def learn(given: Sequence[Example], types: tuple[QuestionType, ...]) -> TypeMode
 def turned(vectors: Floats, rest: Doubles) -> Doubles:
     """What the vectors add to scores, by what those of left-out lines leave to explain."""
     square = vectors.T @ vectors + VECTOR_PENALTY * np.eye(vectors.shape[1])
-    found: Doubles = np.linalg.solve(square, vectors.T @ rest)
+    found: Doubles = np.linalg.solve(square, vectors.T @ rest).astype(np.float64)
     return found
 
 

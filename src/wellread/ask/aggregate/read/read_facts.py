@@ -124,6 +124,7 @@ class _Reading:
     def __init__(self, kb: KnowledgeBase, analysis: Analysis) -> None:
         self._kb, self._question = kb, analysis.question
         self._scope = scope_of(kb, limits_of(analysis))
+        self._timed = any(one.kind == "time" for one in analysis.constraints)
         self._vocabulary = vocabulary_of(kb, self._scope.collections)
         self._types = nouns(self._vocabulary)
         self._tokens = _tokens(analysis)
@@ -244,6 +245,9 @@ class _Reading:
             return self._named(name, key)
         most = MOST_DOCUMENTS if many else 1
         entries = tuple(fitting.some(most + 1))
+        if not (entries or many) and self._timed:  # the one of that time, whatever its kind
+            alone = tuple(self._scope.within(Filters(kinds=(*ANSWERING, "entity"))).some(2))
+            return Meant(entries=alone if len(alone) == 1 else (), certainty=LIKELY)
         return Meant(entries=entries if len(entries) <= most else (), certainty=SURE)
 
     def _named(self, name: Name, whole: str) -> Meant:
