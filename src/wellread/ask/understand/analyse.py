@@ -1,4 +1,4 @@
-"""From a question to what it asks for: names, limits, type, subject, mode. No language model, no I/O.
+"""From a question to what it asks for: names, limits, type, subject, mode. No language model.
 
 Everything that depends on the material comes in through the vocabulary, so the same question
 over the same vocabulary on the same day is always understood the same way.
