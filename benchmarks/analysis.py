@@ -372,7 +372,7 @@ def table(figures: Mapping[str, Any]) -> list[str]:
         )
         + ".",
         "",
-        f"One analysis with the {figures['names']:,} names of Optech: median "
+        f"One analysis over the names of Optech: median "
         f"{spent['median']:.2f} ms, 95th percentile {spent['p95']:.2f} ms, "
         f"longest {spent['most']:.2f} ms.",
     ]

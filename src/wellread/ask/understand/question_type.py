@@ -92,9 +92,10 @@ class TypeModel:
     def told(self, sort: QuestionType, masked: Sequence[str]) -> str:
         """The words that speak most for a type."""
         at = self.types.index(sort)
-        names = [name for name in features(masked) if name in self.weights]
-        best = max(names, key=lambda name: self.weights[name][at], default="")
-        return _SLOT.sub("…", best).strip(f"{FIRST}{LAST}~ ")
+        told = {name: _SLOT.sub("…", name).strip(f"{FIRST}{LAST}~ ") for name in features(masked)}
+        names = [name for name in self.weights.keys() & told if told[name].strip("… ")]
+        best = max(names, key=lambda name: (self.weights[name][at], name), default="")
+        return told.get(best, "")
 
 
 def type_of(
