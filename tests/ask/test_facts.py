@@ -160,6 +160,7 @@ async def test_the_authors_are_all_named_and_cited_on_the_front_page(
         ("Who is the first author of MusselNet?", "Ida Lund"),
         ("What is the title of the paper on eels?", "Eels by Night"),
         ("Who wrote the paper on photographs?", "Ida Lund"),
+        ("Who wrote the divers paper?", "Ida Lund"),  # which no other names
         ("What is the URL of the paper MusselNet?", "mn-final.pdf"),
         ("Who co-wrote MusselNet with Tor Vik?", "Åse Dahl"),
         ("Which paper did Åse Dahl co-write?", "MusselNet"),

@@ -199,6 +199,19 @@ def holding(scope: Scope, phrase: str, *, literal: bool = False) -> Held:
     return Held(phrase=phrase, counts=kept, apart=tuple(apart), read=len(ids), literal=literal)
 
 
+def naming_most(scope: Scope, phrase: str) -> list[Entry]:
+    """The one document that holds ``phrase`` twice as often as any other: "the X paper" coined it.
+
+    Raises:
+        FingerprintError, StoreError, ModelError: a part of the home cannot be used.
+    """
+    counts = holding(scope, phrase, literal=True).counts
+    first, second, *_ = *sorted(counts, key=lambda known: -counts[known]), "", ""
+    if counts.get(first, 0) < 2 * max(1, counts.get(second, 0)):
+        return []
+    return scope.only([first]).entries()
+
+
 def tokens(phrase: str, *, literal: bool = False) -> tuple[str, ...]:
     """The words of ``phrase`` as they are compared: their stems, or with ``literal`` singulars."""
     return tuple(map(_FORMS[literal], _plain_words(phrase)))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from wellread.ask.aggregate.queries.holding import naming_most
 from wellread.ask.aggregate.queries.query import nouns, spelling
 from wellread.ask.aggregate.queries.result import Scope, limits_of, scope_of
 from wellread.ask.aggregate.read.catalogue_reading import FACTS, NOUN, PERSON, judged, learned
@@ -231,9 +232,7 @@ class _Reading:
                 return found
         if _is_small(tokens[0]) or _is_small(tokens[-1]):
             return Meant()
-        fitting = self._scope.within(Filters(kinds=ANSWERING))
-        for noun in name.nouns:
-            fitting = fitting.within(self._limit(noun))
+        fitting = self._fitting(name)
         pairs = zip(tokens, self._nouns[first:last], strict=True)
         said = [NOUN if noun else one.plain for one, noun in pairs if one.plain not in ARTICLES]
         edge = judged(said, learned()) if name.words and NOUN in said else None
@@ -260,11 +259,22 @@ class _Reading:
         called = names.documents(scope, sorts, map(cut, keys))
         worded = names.worded(scope, map(one_of, name.words))
         # A past question is a question, and nothing that is called by its title.
-        found = self._scope.only([*called, *worded, *aliased]).entries()
-        entries = [entry for entry in found if entry.kind != "qa"]
+        there = self._scope.only([*called, *worded, *aliased]).entries()
+        entries = [entry for entry in there if entry.kind != "qa"]
         known = self._kb.catalogue.facts([entry.id for entry in entries])
         files = {one.id: one.uri for one in known.values()}
-        return meant_by(name, entries, aliased, files, self._is_of)
+        found = meant_by(name, entries, aliased, files, self._is_of)
+        if found.entries or not name.nouns:
+            return found
+        coined = naming_most(self._fitting(name), " ".join(name.words))
+        return Meant(entries=tuple(coined), certainty=LIKELY)
+
+    def _fitting(self, name: Name) -> Scope:
+        """Where the documents are of the kinds that the nouns say."""
+        scope = self._scope.within(Filters(kinds=ANSWERING))
+        for noun in name.nouns:
+            scope = scope.within(self._limit(noun))
+        return scope
 
     def _limit(self, noun: str) -> Filters:
         """The documents of the kind that a noun says; none, where it says no kind."""
