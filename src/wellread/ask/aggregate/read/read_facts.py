@@ -240,8 +240,10 @@ class _Reading:
             return Meant()
         if edge and edge.name in ("latest", "oldest"):
             return _at_edge(fitting, last=edge.name == "latest")
-        if name.words:
-            return self._named(name, key)
+        return self._named(name, key) if name.words else self._of_kind(fitting, many=many)
+
+    def _of_kind(self, fitting: Scope, *, many: bool) -> Meant:
+        """All documents of a kind, or the only one."""
         most = MOST_DOCUMENTS if many else 1
         entries = tuple(fitting.some(most + 1))
         if not (entries or many) and self._timed:  # the one of that time, whatever its kind
