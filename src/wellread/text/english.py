@@ -13,9 +13,7 @@ _LOCALE = Locale("en")
 # --- the calendar ----------------------------------------------------------------------------
 
 MONTHS = tuple(name.lower() for name in _LOCALE.months["format"]["wide"].values())
-MONTHS_SHORT = tuple(name.lower() for name in _LOCALE.months["format"]["abbreviated"].values())
 WEEKDAYS = tuple(_LOCALE.days["format"]["wide"][day].lower() for day in range(7))  # from Monday
-SEASONS = ("spring", "summer", "autumn", "fall", "winter")
 
 
 # --- closed classes --------------------------------------------------------------------------

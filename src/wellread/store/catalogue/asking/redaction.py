@@ -147,15 +147,8 @@ def _following(sentence: Plain, before: str, after: str) -> Plain:
 
 def _without_source(cited: Plain) -> Plain:
     place = to_plain(Locator(label=""))
-    return {
-        **cited,
-        "why": "",
-        "quote": "",
-        "link": "",
-        "url": "",
-        "title": REMOVED,
-        "locator": place,
-    }
+    told = dict.fromkeys(("why", "quote", "link", "url"), "")
+    return {**cited, **told, "title": REMOVED, "locator": place}
 
 
 def named(connection: Connection, related: Iterable[Related]) -> set[str]:
