@@ -10,8 +10,9 @@ its number is; where rows are given, these have to be the same, too. Each questi
 
 ``questions/catalogue-held-out.jsonl`` is the second table: questions in words that no example of
 the reader has, and some that only sound like it and are about the texts. Half ``a`` was looked at
-while the reader was made, half ``b`` was not. A catalogue answer that is not the right one, to
-either, is wrong; what is not read as a question to the catalogue is left to the passages.
+while the reader was made, half ``b`` was not; ``facts`` are of documents. A catalogue answer that
+is not the right one, to either, is wrong; what is not read as a question to the catalogue is left
+to the passages.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def main() -> None:
                     mark, told = marked(kb, one)
                     part = "texts" if one.get("text") else "catalogue"
                     marks.setdefault(f"{one['half']} {part}", []).append(mark)
-                    if options.show and one["half"] == "a" and mark != "right":
+                    if options.show and one["half"] != "b" and mark != "right":
                         print(f"{mark} {base}: {one['question']}: {told}")
     for one in outcomes:
         if not one.right:
@@ -130,21 +131,23 @@ def ask(kb: KnowledgeBase, one: Mapping[str, Any]) -> Outcome:
 def marked(kb: KnowledgeBase, one: Mapping[str, Any]) -> tuple[str, str]:
     """Whether a held-out question is answered right, wrongly or left; and what was said."""
     found = find(kb, analyse(Question(text=one["question"]), vocabulary_of(kb), TODAY))
-    if not isinstance(found, AggregateResult) or found.kind not in OF_CATALOGUE:
+    facts = one["half"] == "facts"
+    if not isinstance(found, AggregateResult) or not (facts or found.kind in OF_CATALOGUE):
         return ("right" if one.get("text") else "left"), ""
+    said = " ".join([found.sentence, *(row.line for row in found.rows if facts)])
     right = not one.get("text") and all(
         (
             "number" not in one or found.number == one["number"],
             "there" not in one or bool(found.number) is one["there"],
             "kinds" not in one or found.kind in one["kinds"],
-            one.get("says", "") in found.sentence.lower(),
+            one.get("says", "") in said.lower(),
             "rows" not in one or set(one["rows"]) in names_of(found),
             "first" not in one
             or one["first"] in [name for row in found.rows[:1] for name in row.cells[:1]],
             all(has_row(found, *cells) for cells in one.get("cells", ())),
         )
     )
-    return ("right" if right else "wrong"), found.sentence
+    return ("right" if right else "wrong"), said
 
 
 def names_of(result: AggregateResult) -> list[set[str]]:
@@ -197,7 +200,7 @@ def measured(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 def held_table(held: Mapping[str, Mapping[str, int]]) -> list[str]:
     """The Markdown table of the held-out questions."""
     lines = [f"| {' | '.join(HELD_COLUMNS)} |", f"|{'---|' * len(HELD_COLUMNS)}"]
-    for half in ("a", "b"):
+    for half in ("a", "b", "facts"):
         asked, told = held.get(f"{half} catalogue", {}), held.get(f"{half} texts", {})
         cells = (sum(asked.values()), *(asked.get(name, 0) for name in ("right", "wrong", "left")))
         texts = (sum(told.values()), told.get("wrong", 0))

@@ -35,7 +35,7 @@ import numpy as np
 
 from benchmarks.paths import CACHE, eval_data
 from benchmarks.record import save
-from wellread.ask.retrieve.same_question import LEAST, differs, same
+from wellread.ask.retrieve.same_question import LEAST, same
 from wellread.config import load_settings
 from wellread.evaluation.bootstrap import bootstrap
 from wellread.models.embedders.open_embedder import open_embedder
@@ -244,7 +244,7 @@ def kept(half: str, embed: Embed, show: int) -> dict[str, str]:
             if label == "true" and _letters(one) != _letters(other):
                 found["worded"].append(float(taken))
             if taken != (label == "true") and show:
-                print(f"{label} ({cosine:.2f}; {differs(other, one) or 'words'}): {one} | {other}")
+                print(f"{label} ({cosine:.2f}): {one} | {other}")
     return {
         "true kept": _share(found["true"]),
         "true kept, of those in other words": _share(found["worded"]),

@@ -1,9 +1,10 @@
-"""Learns how questions to the catalogue are read; writes ``catalogue_model.npz`` of ``ask``.
+"""Learns how questions to the catalogue are read; writes the models of ``ask``, one for facts.
 
     python -m benchmarks.train_catalogue
 
-Learned from ``questions/catalogue-examples.txt``: lines with slots for what is looked up, under
-headings that say how they are read. What is left of a line about the texts when its words are
+Learned from ``questions/catalogue-examples.txt``, and for facts of documents from
+``questions/fact-examples.txt``: lines with slots for what is looked up, under headings that say how
+they are read. What is left of a line about the texts when its words are
 known is what a question about the texts would be left with, too: words that no question to the
 catalogue has are a topic. A ridge regression to the readings has a closed form, and so has leaving
 each line out, which is printed.
@@ -15,13 +16,13 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.paths import ROOT
 from wellread.ask.aggregate.read.catalogue_reading import (
+    FACTS,
     FILE,
     FIRST,
     LAST,
@@ -36,9 +37,10 @@ from wellread.ask.aggregate.read.catalogue_reading import (
 from wellread.text.english import PREPOSITIONS, STOP_WORDS
 from wellread.text.tokens import tokens_of
 
-EXAMPLES = ROOT / "benchmarks" / "questions" / "catalogue-examples.txt"
-MODEL = ROOT / "src" / "wellread" / "ask" / "aggregate" / "read" / FILE
-PENALTY = 0.15
+MODELS = ROOT / "src" / "wellread" / "ask" / "aggregate" / "read"
+# The file of each model to the examples that it is learned from.
+EXAMPLES = {FILE: "catalogue-examples.txt", FACTS: "fact-examples.txt"}
+PENALTY = {FILE: 0.15, FACTS: 0.05}
 LEAST_EXAMPLES = 2  # that have a feature
 
 SMALL = STOP_WORDS | PREPOSITIONS
@@ -60,8 +62,14 @@ class Example:
 
 
 def main() -> None:
+    """Learn both models."""
+    for file in EXAMPLES:
+        learn(file)
+
+
+def learn(file: str) -> None:
     """Learn, print what leaving lines out gives, write the file."""
-    given = examples()
+    given = examples(file)
     known = known_words(given)
     masked = [masked_words(one, known) for one in given]
     counts = Counter(name for words in masked for name in features(words))
@@ -81,26 +89,28 @@ def main() -> None:
         ],
         dtype=np.float64,
     )
-    inverse = np.linalg.inv(rows @ rows.T + PENALTY * np.eye(len(given)))
+    inverse = np.linalg.inv(rows @ rows.T + PENALTY[file] * np.eye(len(given)))
     print_left_out(given, masked, readings, wanted - (inverse @ wanted) / np.diag(inverse)[:, None])
     weights = rows.T @ inverse @ wanted
     around = {line for one, words in zip(given, masked, strict=True) for line in beside(one, words)}
     np.savez_compressed(
-        MODEL,
+        MODELS / file,
         readings=np.array(readings),
         features=np.array(list(kept)),
         weights=weights.astype(np.float16),
         words=np.array([f"{word} {' '.join(known[word])}" for word in sorted(known)]),
         around=np.array(sorted(around)),
     )
-    print(f"{len(given)} examples, {len(kept)} features, {Path(MODEL).stat().st_size:,} bytes")
+    size = (MODELS / file).stat().st_size
+    print(f"{file}: {len(given)} examples, {len(kept)} features, {size:,} bytes")
 
 
-def examples() -> list[Example]:
-    """The lines of the file."""
+def examples(file: str) -> list[Example]:
+    """The lines that a model is learned from."""
     found: list[Example] = []
     reading, flags = "", list[str]()
-    for line in EXAMPLES.read_text(encoding="utf-8").splitlines():
+    lines = ROOT / "benchmarks" / "questions" / EXAMPLES[file]
+    for line in lines.read_text(encoding="utf-8").splitlines():
         if line.startswith("["):
             reading, *flags = line.strip("[]").split()
         elif line and not line.startswith("#"):

@@ -138,7 +138,10 @@ class Checked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Citation:
-    """Answer span -> source span, with the quote, the place, a link and the verdict."""
+    """Answer span -> source span, with the quote, the place, a link and the verdict.
+
+    ``why``: in a sentence of the model that wrote, why the source matters; empty where none said.
+    """
 
     id: int
     document_id: str
@@ -155,6 +158,7 @@ class Citation:
     answer_span: Span
     source_span: Span
     verdict: VerdictName
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

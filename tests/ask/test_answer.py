@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from wellread.answers import Answer, FinalEvent, Question, SentenceEvent, StepEvent, TokenEvent
 from wellread.ask.answer import answer, final
+from wellread.ask.deliver.cite import relevances
 from wellread.ask.retrieve.search import search
 from wellread.ask.write import extracts
 from wellread.ask.write.extract_score import NEAREST, SENTENCES
@@ -169,7 +170,8 @@ async def test_every_answer_is_recorded(kb: KnowledgeBase) -> None:
 async def test_a_model_s_answer_is_checked_like_any_other(home: Path) -> None:
     reply = (
         "The Osprey cost 2.6 million euros [e1]. She was bought in 1887 [e1]. It is blue [e9].\n"
-        '---\n{"confidence": 0.9, "data_gaps": ["the colour"]}'
+        '---\n{"confidence": 0.9, "data_gaps": ["the colour"],'
+        ' "relevance": {"e1": "It tells what she cost.", "e9": "It is unknown."}}'
     )
     kb, model = with_model(home, reply)
     with kb:
@@ -183,6 +185,8 @@ async def test_a_model_s_answer_is_checked_like_any_other(home: Path) -> None:
     assert given.hallucinated_citations == 1
     assert given.confidence.model_claim == 0.9
     assert "the colour" in given.data_gaps
+    assert {one.why for one in given.citations} == {"It tells what she cost."}
+    assert all(why.startswith("It tells what she cost") for why in relevances(given).values())
     assert given.usage.output_tokens > 0
     assert "[e" not in given.text
     assert "Osprey was bought" in model.prompts[0].user

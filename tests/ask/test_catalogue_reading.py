@@ -3,32 +3,45 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks.train_catalogue import examples, known_words, masked_words
+from benchmarks.train_catalogue import EXAMPLES, examples, known_words, masked_words
 
-from wellread.ask.aggregate.read.catalogue_reading import LOOKING, TEXTS, judged, learned
+from wellread.ask.aggregate.read.catalogue_reading import (
+    FACTS,
+    FILE,
+    LOOKING,
+    TEXTS,
+    judged,
+    learned,
+)
 
-EXAMPLES = examples()
-KNOWN = known_words(EXAMPLES)
+READ = {file: examples(file) for file in EXAMPLES}
+KNOWN = {file: known_words(given) for file, given in READ.items()}
+READINGS = [
+    (file, name) for file in READ for name in dict.fromkeys(one.reading for one in READ[file])
+]
 
 
-def read_as(masked: list[str]) -> tuple[str, bool]:
+def read_as(masked: list[str], file: str = FILE) -> tuple[str, bool]:
     """The reading of words and slots, and whether the topic has to be named."""
-    reading = judged(masked, learned())
+    reading = judged(masked, learned(file))
     if reading and reading.sure:
         return reading.name, reading.naming and reading.name in LOOKING
     return TEXTS, False
 
 
-@pytest.mark.parametrize("name", [*dict.fromkeys(one.reading for one in EXAMPLES)])
-def test_each_example_has_its_reading(name: str) -> None:
-    mine = [one for one in EXAMPLES if one.reading == name]
+@pytest.mark.parametrize(("file", "name"), READINGS)
+def test_each_example_has_its_reading(file: str, name: str) -> None:
+    mine = [one for one in READ[file] if one.reading == name]
     wanted = {one.text: (name, one.naming and name in LOOKING) for one in mine}
-    assert {one.text: read_as(masked_words(one, KNOWN)) for one in mine} == wanted
+    assert {one.text: read_as(masked_words(one, KNOWN[file]), file) for one in mine} == wanted
 
 
-def test_the_model_was_learned_from_these_examples() -> None:
-    assert learned().words == {word: frozenset(names) for word, names in KNOWN.items()}
+@pytest.mark.parametrize("file", EXAMPLES)
+def test_the_model_was_learned_from_these_examples(file: str) -> None:
+    told = {word: frozenset(names) for word, names in KNOWN[file].items()}
+    assert learned(file).words == told
 
 
 def test_what_no_example_explains_is_asked_of_the_texts() -> None:
     assert read_as("how many {noun} did {topic}".split()) == (TEXTS, False)
+    assert read_as("when was {thing} published".split(), FACTS) == (TEXTS, False)

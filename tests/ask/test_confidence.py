@@ -6,8 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from wellread.answers import RELAXED, Verdict, VerdictName
-from wellread.ask.verify.confidence import LIMIT_LEFT_OUT, of_extracts
-from wellread.ask.verify.verified_draft import confidence_of_verdicts
+from wellread.ask.verify.confidence import LIMIT_LEFT_OUT, confidence_of_verdicts, of_extracts
 from wellread.ask.write.extract_score import COLUMNS, MODES, comparable, learned
 from wellread.ask.write.extracts import Extracts
 from wellread.kb import open_kb

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from wellread.ask.write.parse_draft import Draft, VisibleStream, parse_draft
-from wellread.ask.write.tail import Tail, find_tail
+from wellread.ask.write.parse_draft import Draft, Tail, VisibleStream, find_tail, parse_draft
 
 KNOWN = {"e1", "e2", "e3", "e4"}
 TAIL = '\n---\n{"confidence": 0.8, "answered": "partly", "data_gaps": ["costs"], "conflicts": []}'
@@ -302,12 +301,13 @@ def test_a_confidence_is_a_share_or_nothing(given: str, meant: float | None) -> 
 def test_a_tail_of_other_types_gives_what_it_can() -> None:
     reply = (
         'A.\n---\n{"data_gaps": "costs", "conflicts": ["X [e1] against Y [e9].", 3, " "],'
-        ' "answered": ["no"]}'
+        ' "answered": ["no"], "relevance": {"[e1]": "It tells X [e1].", "e2": 3}}'
     )
     tail = parse_draft(reply, KNOWN).tail
     assert tail is not None
     assert tail.data_gaps == ("costs",)
     assert tail.conflicts == ("X against Y.",)
+    assert tail.relevance == {"e1": "It tells X."}
     assert tail.answered is None
 
 

@@ -29,7 +29,12 @@ ENTRIES = {
     "leaf-rake": ("tool", "soil", "autumn", "A leaf rake gathers leaves."),
     "mulching": ("method", "soil", "autumn", "Mulching covers the soil with leaves."),
     "swale": ("method", "water", "spring", "A swale is a ditch that holds rain water."),
-    "seed-swap": ("event", "seeds", "spring", "At the seed swap people give away seeds."),
+    "seed-swap": (
+        "event",
+        "seeds-and-cuttings",
+        "spring",
+        "At the seed swap people give away seeds.",
+    ),
 }
 
 
@@ -105,6 +110,11 @@ def test_a_type_alone_lists_all_of_it_by_a_dimension(kb: KnowledgeBase) -> None:
     assert set(found.method.split(",")) == {"all entities of the type tool"}
     assert set(rows(found).values()) <= {"water", "soil", "spring", "summer", "autumn"}
     assert len(set(rows(found).values())) > 1
+
+
+@pytest.mark.parametrize("part", ["seeds", "cuttings"])
+def test_a_value_that_joins_things_is_found_by_each(kb: KnowledgeBase, part: str) -> None:
+    assert set(rows(ask(kb, f"What events exist for {part}?"))) == {"Seed swap"}
 
 
 def test_type_and_value_must_both_hold(kb: KnowledgeBase) -> None:

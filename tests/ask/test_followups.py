@@ -56,6 +56,7 @@ def rewritten(question: str, *earlier: Turn) -> Rewritten:
         ("Where is it?", LIBRARY, "Where is the Northside Tool Library?"),
         ("What are its hours?", LIBRARY, "What are the Northside Tool Library's hours?"),
         ("And what did he say about tides?", SAID, "What did Tom Hale say about tides?"),
+        ("Which tides did he name?", SAID, "Which tides did Tom Hale name?"),
         ("How do they work?", WORK, "How do tool libraries work?"),
     ],
 )

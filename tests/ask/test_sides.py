@@ -13,6 +13,8 @@ import pytest
 from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.direct import MOST_SOURCES, compare, synthesis
+from wellread.ask.retrieve.ranking import pack
+from wellread.ask.write.extracts import SAID, Extracts, extracts_of
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.questions import Analysis, Constraint
@@ -115,6 +117,17 @@ def test_a_synthesis_rests_on_few_sources_that_differ(kb: KnowledgeBase) -> None
     assert found is not None
     assert len({hit.document.id for hit in found.hits}) == MOST_SOURCES
     assert found.strategy == f"a wide search, up to {MOST_SOURCES} sources"
+
+
+@pytest.mark.parametrize(("topic", "sources"), [("costs of trams", MOST_SOURCES), ("zeppelins", 1)])
+def test_a_synthesis_shows_each_source_that_is_about_it(
+    kb: KnowledgeBase, topic: str, sources: int
+) -> None:
+    asked = replace(asking(f"What are the main views on {topic}?"), type="synthesis")
+    found = synthesis(kb, asked)
+    shown = extracts_of(kb, asked, pack(kb, found.hits)) if found else Extracts()
+    assert len({one.piece.hit.document.id for one in shown.shown}) >= sources
+    assert (shown.confidence >= SAID) == (sources > 1)
 
 
 def test_a_synthesis_of_nothing_leaves_it_to_others(kb: KnowledgeBase) -> None:

@@ -10,8 +10,7 @@ import pytest
 
 from wellread.answers import Answer, Confidence, Question
 from wellread.ask.plan import find, reading
-from wellread.ask.retrieve.preferred_sources import SourceRating
-from wellread.ask.retrieve.search import search
+from wellread.ask.retrieve.search import SourceRating, search
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.features.asking.explanations import explanation

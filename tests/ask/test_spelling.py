@@ -9,9 +9,8 @@ import pytest
 
 from wellread.answers import Question
 from wellread.ask.answer import answer, final
-from wellread.ask.understand import spelling
-from wellread.ask.understand.spelling import respelt
-from wellread.ask.understand.vocabulary import Vocabulary
+from wellread.ask.understand import vocabulary
+from wellread.ask.understand.vocabulary import Vocabulary, respelt
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
@@ -100,5 +99,5 @@ class _Crowded(set[str]):
 def test_a_word_that_is_there_stays_when_others_make_room(
     kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(spelling._known, kb, _Crowded())
+    monkeypatch.setitem(vocabulary._known, kb, _Crowded())
     assert read(kb, "Who keeps the lighthouses?") == ("Who keeps the lighthouses?", 0)

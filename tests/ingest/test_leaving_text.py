@@ -238,6 +238,17 @@ def test_what_was_removed_stays_nameless_when_its_file_is_there_again(town: Town
     assert (cited.title, cited.quote) == (REMOVED, "")
 
 
+def test_why_a_source_matters_names_nothing_that_left(town: Town) -> None:
+    made, known = _plain(town, "quoting"), town.answers["quoting"].id
+    for cited in made["citations"]:
+        cited["why"] = "The Xylograph Memorandum alone tells it."
+    with closing(sqlite3.connect(town.kb.home / CATALOGUE_FILE)) as plain, plain:
+        plain.execute("UPDATE answers SET body = ? WHERE id = ?", (json.dumps(made), known))
+    remove_named(town.kb, "default", [str(town.folder / "zanzibook.md")])
+    assert {cited.why for cited in town.now("quoting").citations} == {""}
+    assert "Xylograph" not in town.everything()
+
+
 def test_an_entry_of_a_feed_that_changed_leaves_its_title_and_text(town: Town) -> None:
     news = NEWS.format(seals=SEALS_NOW).replace("Jabberseal returns", "Seals")
     (town.folder / "news.xml").write_text(news)

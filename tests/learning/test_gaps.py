@@ -14,7 +14,7 @@ from anyio.from_thread import BlockingPortal
 
 from wellread.answers import Answer, Conflict, Question, VerdictName
 from wellread.ask.answer import answer, final
-from wellread.ask.deliver.gap_filing import gap_kind
+from wellread.ask.deliver.reply import gap_kind
 from wellread.errors import ModelError, StoreError
 from wellread.ingest.remove import remove_named
 from wellread.kb import KnowledgeBase, open_kb

@@ -32,15 +32,16 @@ from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.deliver import answer_reuse
 from wellread.ask.deliver.asked_back import not_searched, to_no_question
 from wellread.ask.deliver.cite import cite, rivals_told
-from wellread.ask.deliver.gap_filing import file_gap
-from wellread.ask.deliver.parts import Part, as_one
 from wellread.ask.deliver.prune_draft import Deliverable, pruned, unflagged
 from wellread.ask.deliver.related import beside
 from wellread.ask.deliver.reply import (
+    Part,
     Reply,
+    as_one,
     beside_unflagged,
     deliver,
     deliver_extracts,
+    file_gap,
     flagged_note,
     limits_of,
     no_data,
@@ -61,11 +62,12 @@ from wellread.ask.understand.question_parts import goes_on, questions_in
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ask.verify.answered_before import CORRECTION, Before, answered_before, corrected
 from wellread.ask.verify.confidence import (
+    Verified,
     declined,
     of_catalogue,
+    verified_draft,
 )
 from wellread.ask.verify.conflicts import disputed, stated_of
-from wellread.ask.verify.verified_draft import Verified, verified_draft
 from wellread.ask.write.drafting import Drafting, Writers, Written, write
 from wellread.ask.write.extracts import extracts_of
 from wellread.calls import Work, ended
@@ -323,7 +325,7 @@ def _deliver(
         near = extracts_of(kb, analysis, evidence).near
         refused = no_data(kb, analysis, evidence, unflagged_extracts(kb, near)[0])
         return replace(refused, sure=declined(verified.sure), notes=notes, written=written)
-    cited = cite(kb, text, stated, evidence)
+    cited = cite(kb, text, stated, evidence, written.relevance)
     told = rivals_told(cited, verified.rivals, evidence)
     reply = deliver(cited, written, analysis, evidence, verified.sure)
     return replace(

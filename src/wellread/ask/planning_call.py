@@ -45,7 +45,7 @@ from wellread.ask.understand.question_parts import MOST_QUESTIONS, questions_in,
 from wellread.ask.understand.question_type import names_kinds
 from wellread.ask.understand.vocabulary import ByKey, Vocabulary, pairs_of
 from wellread.ask.write.drafting import usage_of
-from wellread.ask.write.tail import load_object
+from wellread.ask.write.parse_draft import load_object
 from wellread.calls import PLAN
 from wellread.errors import ModelError, ModelTimeoutError, RequestError, SettingsError
 from wellread.kb import KnowledgeBase

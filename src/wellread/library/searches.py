@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from wellread.answers import Question
 from wellread.ask.retrieve.search import SearchMode, search
-from wellread.ask.understand.spelling import respelt
-from wellread.ask.understand.vocabulary import vocabulary_of
+from wellread.ask.understand.vocabulary import respelt, vocabulary_of
 from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.library.named_things import known_values

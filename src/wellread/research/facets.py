@@ -20,13 +20,7 @@ from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, Constraint
 from wellread.reports import MOST_FACETS, Facet, FacetKind
 from wellread.research.document_sections import MOST_PARTS, parts_of_document
-from wellread.text.english_catalogue import (
-    ALL_THERE_IS,
-    ANY_DOCUMENT,
-    DOCUMENT_NOUNS,
-    SPOKEN_NOUNS,
-    SUMMING_UP,
-)
+from wellread.text.english_catalogue import ALL_THERE_IS, DOCUMENT_NOUNS, SUMMING_UP
 from wellread.text.english_common import COMMON_WORDS
 from wellread.text.english_types import EVERYTHING
 from wellread.text.parsed import parse
@@ -43,9 +37,7 @@ HOLDING = 0.5  # share of the best passages in one document, from which its sect
 BEST = 20
 ABOUT = 0.5  # share of the subject's words, from which a passage is about it
 _SOURCES = frozenset(
-    stem
-    for word in DOCUMENT_NOUNS | ANY_DOCUMENT | ALL_THERE_IS | SPOKEN_NOUNS | SUMMING_UP
-    for stem in parse(word).stems
+    stem for word in DOCUMENT_NOUNS | ALL_THERE_IS | SUMMING_UP for stem in parse(word).stems
 )
 _COMMON = frozenset(stem for word in COMMON_WORDS for stem in parse(word).stems)
 ANY = Filters()  # no limit at all

@@ -12,8 +12,7 @@ from wellread.answers import Question
 from wellread.ask.plan import read_as
 from wellread.ask.planning_call import planned
 from wellread.ask.retrieve.relax import both
-from wellread.ask.understand.followups.conversation import Opened, opened
-from wellread.ask.understand.reader_wishes import preferences_for
+from wellread.ask.understand.followups.conversation import Opened, opened, preferences_for
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase

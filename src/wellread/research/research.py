@@ -15,7 +15,7 @@ from dataclasses import replace
 from anyio import to_thread
 
 from wellread.answers import Question
-from wellread.ask.deliver.gap_filing import limits_of_gap
+from wellread.ask.deliver.reply import limits_of_gap
 from wellread.ask.retrieve.search import check_collections
 from wellread.codec import from_plain, to_plain
 from wellread.errors import RequestError, UnknownNameError, WellreadError

@@ -108,92 +108,9 @@ AROUND_A_WALK = frozenset(
 )
 
 # --- facts about a document --------------------------------------------------------------------
-# Each fact: the nouns that name it, the words that a question for it opens with, and the verbs
-# that ask for it behind them.
-FACTS_ASKED: tuple[tuple[str, frozenset[str], frozenset[str], frozenset[str]], ...] = tuple(
-    (name, frozenset(things.split()), frozenset(leads.split()), frozenset(verbs.split()))
-    for name, things, leads, verbs in (
-        ("abstract", "abstract abstracts", "", ""),
-        ("title", "title titles", "", ""),
-        (
-            "authors",
-            "author authors writer writers coauthor coauthors authorship byline",
-            "who whom whose",
-            "write writes wrote written author authored publish published pen penned made co "
-            "cowrite cowrote coauthored",
-        ),
-        (
-            "speakers",
-            "speaker speakers participant participants guest guests panelist panelists host hosts "
-            "attendee attendees interviewee",
-            "who whom whose",
-            "speak speaks spoke spoken speaking talk talks talked talking participate participated "
-            "part took take takes join joined joins appear appears appeared attend attended "
-            "attends hosts hosted interviewed presents presented presenting featured heard on",
-        ),
-        (
-            "date",
-            "date dated publication",
-            "when year day month old",
-            "publish published write wrote written release released come came out appear appeared "
-            "issued post posted recorded record air aired hold held take took place submitted "
-            "sent presented made",
-        ),
-        (
-            "length",
-            "length duration pages runtime",
-            "long many",
-            "last lasts lasted run runs take takes took minutes hours pages words number count",
-        ),
-        (
-            "source",
-            "url link address publisher website webpage source",
-            "where",
-            "published publish find found read come comes available posted post appear appeared "
-            "listen watch online original originally from",
-        ),
-        (
-            "contribution",
-            "contribution contributions novelty takeaway takeaways idea point message thesis",
-            "what",
-            "contribute contributes contributed propose proposes proposed introduce introduces "
-            "introduced present presents presented argue argues argued new",
-        ),
-        (
-            "summary",
-            "summary summaries overview gist synopsis outline content contents subject subjects "
-            "topic topics theme themes agenda sections section chapters items highlights nutshell "
-            "tldr points",
-            "what which",
-            "about cover covers covered covering discuss discusses discussed deal deals dealt talk "
-            "talks talked talking treat treats treated say says said contain contains happen "
-            "happened happens describe describes described tell tells report reports reported "
-            "speak spoke",
-        ),
-        (
-            "definition",
-            "definition meaning define defined",
-            "what whats who explain",
-            "mean means meant",
-        ),
-    )
-)
+# Before a name they only point at it.
+POINTING = frozenset("the a an this that these those our my your".split())
 SUMMING_UP = frozenset("summarize summarized sum outline recap describe digest".split())
-# With nothing beside a name, these ask for a fact: "when was", "how long is", "what is".
-BARE_LEADS = {"when": "date", "long": "length", "what": "definition", "whats": "definition",
-              "who": "definition", "explain": "definition"}  # fmt: skip
-DOING = frozenset(("do", "does", "did", "has", "have", "had"))
-# What else such a question consists of, beside words that say nothing anywhere.
-AROUND_A_FACT = frozenset(
-    """
-    all any behind brief briefly called can central chief complete core could current entire exact
-    exactly find full give entitled key list long main major me most name named names one original
-    over overall people person please primary quick quickly short show single tell titled total
-    us want whole would kind first sort stuff things thing there up many much number
-    """.split()
-)
-LATEST_ONES = frozenset("latest newest recent last".split())
-EARLIEST_ONES = frozenset("earliest oldest first".split())
 # Any of them may be called so, whatever its kind.
 DOCUMENT_NOUNS = frozenset(
     """
@@ -205,10 +122,7 @@ DOCUMENT_NOUNS = frozenset(
 )
 # What a question calls all there is: "what do the sources say about ...".
 ALL_THERE_IS = frozenset("source sources material materials".split())
-ANY_DOCUMENT = frozenset("document text file work entry".split())
 SPOKEN_NOUNS = frozenset(
     "talk lecture interview session meeting call webinar panel conversation discussion "
     "presentation".split()
 )
-BEFORE_A_COMPANION = ("with", "beside", "besides", "alongside")
-BEFORE_A_SUBJECT = frozenset(("about", "on", "regarding", "concerning"))

@@ -5,8 +5,6 @@ At the end those by which two questions that look alike ask different things.
 
 from __future__ import annotations
 
-import re
-
 from wellread.text.english import OFFICES
 
 # Never names, however they are written (an acronym in capitals is another word).
@@ -129,96 +127,11 @@ NUMBERS_AND_TIMES = frozenset(
 
 # --- questions that mean the same -----------------------------------------------------------------
 
-# Words that turn a question round: on each line what stands on one side, and what on the other.
-OPPOSITES = tuple(
-    tuple(frozenset(side.split()) for side in line.split("|"))
-    for line in """
-    on | off
-    for | against
-    up | down
-    in | out
-    in inside within | outside
-    above over upper | below under lower
-    before earlier prior | after later following since
-    until | after since from
-    first start begin open opening | last end finish close closing stop
-    next upcoming following coming | last previous past
-    past former old older ancient | future current new newer modern young younger
-    most more maximum max highest best larger bigger | least less fewer minimum min lowest worst
-    larger larger big bigger biggest largest | small smaller smallest little
-    tall high long taller higher longer longest | short low shorter lower shortest
-    early earliest oldest first | late latest newest last
-    fast faster fastest quick quickly | slow slower slowest slowly
-    cheap cheaper cheapest | expensive dear costly
-    strong stronger strongest strength | weak weaker weakest weakness
-    easy easier easiest | hard harder hardest difficult
-    hot warm hotter | cold cool colder
-    good better best right correct true | bad worse worst wrong incorrect false
-    add insert create make set put | delete remove erase drop take undo
-    enable activate allow permit unblock unlock | disable deactivate forbid block ban prevent lock
-    show reveal unhide | hide conceal
-    send give lend sell pay | receive get take borrow buy earn
-    upload push | download pull
-    import enter arrive join | export exit leave depart quit
-    deposit | withdraw withdrawal
-    accept approve agree confirm | reject refuse deny decline disagree
-    support favour favor like love | oppose against dislike hate
-    connect attach link | disconnect detach unlink
-    include follow subscribe | exclude unfollow unsubscribe
-    win gain profit success succeed pass | lose loss failure fail
-    advantage benefit pro upside | disadvantage drawback con downside
-    cause reason | effect result consequence
-    increase raise rise grow rising | decrease reduce lower fall drop shrink falling
-    public open | private secret closed
-    free | paid
-    internal incoming domestic | external outgoing foreign international
-    online | offline
-    temporary temporarily | permanent
-    required mandatory necessary | optional
-    always all every everybody everyone | never none nobody some
-    same similar alike | different
-    legal | illegal
-    safe | dangerous unsafe
-    left | right
-    top front | bottom back
-    keep retain maintain continue | cancel stop delete remove lose drop
-    physical real | virtual
-    single one individual | multiple several joint shared
-    find | lose
-    own | rent
-    simple basic | complex advanced
-    full | empty
-    rich | poor
-    alive living | dead
-    summer | winter
-    sunrise | sunset
-    vertical | horizontal
-    north northern | south southern
-    east eastern | west western
-    man men male boy | woman women female girl
-    father son brother husband | mother daughter sister wife
-    day morning daytime weekday | night evening weekend
-    buyer buying purchase | seller selling sale
-    parent teacher employer landlord lender | child student employee tenant borrower
-    credit | debit
-    plus positive | minus negative
-    with | without
-    is are am does do has have | was were did had
-    will | did was were
-    """.strip().splitlines()
-)
-# Before a word these make its opposite.
-OPPOSING_PREFIXES = "un in im il ir dis non de mis anti".split()
 # Words whose meaning is another one tomorrow.
 OF_THE_MOMENT = frozenset(
     """
-    today tonight tomorrow yesterday recently lately latest newest recent
+    today tonight tomorrow yesterday recently lately latest newest recent next coming upcoming
     """.split()
-)
-RELATIVE_PERIODS = re.compile(
-    r"\b(?:last|next|this|past|previous|coming)\s+(?:few\s+|\w+\s+)?"
-    r"(?:days?|weeks?|months?|quarters?|years?|decades?|spring|summer|autumn|winter|weekend)\b",
-    re.IGNORECASE,
 )
 # What a question may have more or less of and ask the same.
 AROUND_A_QUESTION = frozenset(

@@ -15,6 +15,8 @@ from typing import Literal
 
 from wellread.text.english import MONTHS, NUMBER_WORDS
 
+# Forms that hang on the day on which they are said.
+RELATIVE = frozenset({"past", "past_one", "calendar", "named", "yesterday"})
 Grain = Literal["day", "week", "month", "quarter", "year", "recent"]
 
 _SHORT = {name[:3]: place for place, name in enumerate(MONTHS, 1)} | {"sept": 9}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+from functools import lru_cache
 
 import blingfire
 
@@ -35,6 +36,7 @@ _NO_END = re.compile(
     rf"|\b\d{{1,2}}\.(?=\s(?:{'|'.join(_GERMAN_MONTHS)})\b)"
 )
 LONGEST_LINE = 20_000
+LONGEST_KEPT, MOST_KEPT = 8_000, 512  # characters of a text whose sentences are remembered; texts
 QUOTED = 400  # characters of a document's beginning that a quotation is taken from
 SENTENCE_WORDS = 4  # at least, of what is quoted as a sentence
 
@@ -44,13 +46,22 @@ def sentence_spans(text: str) -> list[Span]:
 
     Spans do not overlap, are never empty, and together cover every letter of ``text``.
     """
+    return list(_kept(text) if len(text) <= LONGEST_KEPT else _spans(text))
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _kept(text: str) -> tuple[Span, ...]:
+    return _spans(text)
+
+
+def _spans(text: str) -> tuple[Span, ...]:
     spans: list[Span] = []
     for line in _LINE.finditer(text):
         for start, end in _windows(text, line.start(), line.end()):
             lead = _LEAD.match(text, start, end)
             begin = lead.end() if lead and start == line.start() else start
             spans += _break(text, begin, end)
-    return spans
+    return tuple(spans)
 
 
 def _windows(text: str, start: int, end: int) -> list[tuple[int, int]]:

@@ -6,7 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from wellread.ask.aggregate.coverage import divided
-from wellread.ask.aggregate.queries.holding import Request, documents_about, nodes_of
+from wellread.ask.aggregate.queries.holding import (
+    Request,
+    documents_about,
+    nodes_of,
+    places_naming,
+    places_signed,
+)
 from wellread.ask.aggregate.queries.query import CatalogueQuery, QueryError, Topic, What, said
 from wellread.ask.aggregate.queries.result import (
     DOCUMENTS,
@@ -23,7 +29,6 @@ from wellread.ask.aggregate.queries.result import (
     there_are,
     value_rows,
 )
-from wellread.ask.aggregate.queries.showing import places_naming, places_signed
 from wellread.store.catalogue.documents.aggregates import Entry
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.store.catalogue.stories.story_rows import Story

@@ -15,7 +15,6 @@ from wellread.ask.aggregate.counts import counted
 from wellread.ask.aggregate.coverage import DATES, OTHER_PARTS, coverage
 from wellread.ask.aggregate.entity_lists import entity_list
 from wellread.ask.aggregate.gaps import exists, missing
-from wellread.ask.aggregate.newest import newest
 from wellread.ask.aggregate.queries.query import (
     PERIODS,
     CatalogueQuery,
@@ -31,7 +30,7 @@ from wellread.ask.aggregate.queries.query import (
     spelling,
 )
 from wellread.ask.aggregate.queries.result import AggregateResult, Scope, scope_of
-from wellread.ask.aggregate.trends import trends
+from wellread.ask.aggregate.trends import newest, trends
 from wellread.ask.aggregate.walk_result import walked
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase

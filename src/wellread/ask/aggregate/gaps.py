@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from rapidfuzz import fuzz, process, utils
 
 from wellread.ask.aggregate.coverage import empty_cells
-from wellread.ask.aggregate.queries.holding import documents_about, holding, nodes_of
+from wellread.ask.aggregate.queries.holding import documents_about, holding, nodes_of, places_naming
 from wellread.ask.aggregate.queries.query import CatalogueQuery, Noun, Topic
 from wellread.ask.aggregate.queries.result import (
     DOCUMENTS,
@@ -18,7 +18,6 @@ from wellread.ask.aggregate.queries.result import (
     amount,
     document_rows,
 )
-from wellread.ask.aggregate.queries.showing import places_naming
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.store.catalogue.documents.aggregates import Entry, Part
 from wellread.store.catalogue.documents.name_keys import ALIAS_WORD, VALUE, WORD

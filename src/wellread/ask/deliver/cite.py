@@ -7,10 +7,14 @@ it again whatever the style was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from wellread.answers import (
+    CATALOGUE,
+    EXTRACTIVE,
+    Answer,
     Checked,
     Citation,
     Conflict,
@@ -21,13 +25,16 @@ from wellread.answers import (
     View,
 )
 from wellread.ask.retrieve.reported_speech import text_of
+from wellread.ask.understand.question_parts import sides_of
 from wellread.ask.verify.judge import Rival
 from wellread.ask.write.extract_windows import BETWEEN_CELLS
 from wellread.ask.write.extracts import Extract
 from wellread.ask_settings import Style
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks, format_time, link_to
+from wellread.text.headlines import shortened
 from wellread.text.parsed import parse
+from wellread.text.words import visible
 from wellread.types import DocumentFacts, Mark, Span
 
 MarksOver = Callable[[Sequence[tuple[str, Span]]], Sequence[Sequence[Mark]]]
@@ -45,6 +52,7 @@ class Source:
     quote: str
     span: Span
     relevance: float = 1.0
+    why: str = ""
 
     def citation(self, number: int, answer: Span, verdict: VerdictName) -> Citation:
         """The citation of the source for ``answer``, a span of the answer's text."""
@@ -67,14 +75,16 @@ class Source:
             answer_span=answer,
             source_span=self.span,
             verdict=verdict,
+            why=self.why,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The marks over each piece of evidence, by key: its citations are located by them."""
+    """The marks over each piece of evidence, by key, to locate citations by; why some matter."""
 
     marks: dict[str, Marks]
+    why: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, piece: Evidence, span: Span) -> Source:
         """``span``, of the piece's document, as a source."""
@@ -84,6 +94,7 @@ class Sources:
             quote=text_of(piece, span),
             span=span,
             relevance=round(piece.hit.score, 4),
+            why=self.why.get(piece.key, ""),
         )
 
 
@@ -178,14 +189,21 @@ class CitedText:
 
 
 def cite(
-    kb: KnowledgeBase, draft: str, checked: Sequence[Checked], evidence: Sequence[Evidence]
+    kb: KnowledgeBase,
+    draft: str,
+    checked: Sequence[Checked],
+    evidence: Sequence[Evidence],
+    why: Mapping[str, str],
 ) -> CitedText:
     """Add a marker after each claim of ``draft`` for every source span that it rests on.
 
     A claim that is not found in the draft is skipped: only delivered text gets a verdict.
+
+    Args:
+        why: a piece of evidence matters, by its key, where a model said so.
     """
     page = CitedText(kb)
-    add_draft(page, draft, checked, evidence)
+    add_draft(page, draft, checked, evidence, why)
     return page
 
 
@@ -247,11 +265,16 @@ def plain(label: str) -> str:
 
 
 def add_draft(
-    page: CitedText, draft: str, checked: Sequence[Checked], evidence: Sequence[Evidence]
+    page: CitedText,
+    draft: str,
+    checked: Sequence[Checked],
+    evidence: Sequence[Evidence],
+    why: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Add ``draft`` to a page as ``cite`` does; what was cited before keeps its number."""
     by_key = {piece.key: piece for piece in evidence}
-    sources = sources_of(page.kb.catalogue.marks_over, list(by_key.values()))
+    found = sources_of(page.kb.catalogue.marks_over, list(by_key.values()))
+    sources = replace(found, why=why)
     place = 0
     for item in checked:
         start = draft.find(item.claim.text, place)
@@ -359,3 +382,66 @@ def styled(kb: KnowledgeBase, citation: Citation, style: Style) -> str:
 def flat(text: str) -> str:
     """``text`` as it stands in a marker: on one line, without square brackets."""
     return " ".join(text.translate(_INSIDE).split())
+
+
+# --- why a cited source matters, in one sentence -------------------------------------------------
+
+MOST_WORDS = 6  # of the question, that are named
+LONGEST = 200  # characters of a sentence of the answer
+
+
+def relevances(answer: Answer) -> Mapping[int, str]:
+    """For each citation of ``answer``, by its number, why the source matters to the question."""
+    question = answer.standalone or answer.question
+    sides = sides_of(question) if answer.type == "comparative" else ()
+    rests: dict[int, str] = {}
+    for sentence in answer.sentences:
+        for number in sentence.citations:
+            rests.setdefault(number, shortened(" ".join(sentence.text.split()), LONGEST))
+    found = {}
+    for citation in answer.citations:
+        if answer.answered_by == CATALOGUE:
+            first = "one of the documents that the result rests on"
+        elif citation.why:
+            first = citation.why.rstrip(" .")
+        elif answer.answered_by == EXTRACTIVE or citation.id not in rests:
+            first = shared(question, citation) or "quoted as it stands"
+        else:
+            first = f"the answer rests on it for “{rests[citation.id]}”"
+        found[citation.id] = "; ".join(
+            filter(None, (first, _side(sides, citation), _dated(citation)))
+        )
+    return found
+
+
+def shared(asked: str, citation: Citation, what: str = "question") -> str:
+    """Which words of ``asked`` the quotation or the title holds, in words; empty without one.
+
+    Args:
+        what: ``asked`` is called so.
+    """
+    held = _stems(citation)
+    wanted = [
+        word
+        for word in dict.fromkeys(parse(asked).words)
+        if (own := frozenset(parse(word).topic_stems)) and own <= held
+    ]
+    more = len(wanted) - MOST_WORDS
+    named = ", ".join(f"“{visible(word)}”" for word in wanted[:MOST_WORDS])
+    tail = f" and {more} more words" if more > 0 else ""
+    return f"holds {named}{tail} of the {what}" if wanted else ""
+
+
+def _side(sides: Sequence[str], citation: Citation) -> str:
+    """The side of a comparison whose words the source holds, where it is one of them alone."""
+    held = _stems(citation)
+    about = [side for side in sides if (own := parse(side).stem_set) and own <= held]
+    return f"tells of the side “{about[0]}”" if len(about) == 1 else ""
+
+
+def _dated(citation: Citation) -> str:
+    return f"published {citation.published_at:%Y-%m-%d}" if citation.published_at else ""
+
+
+def _stems(citation: Citation) -> frozenset[str]:
+    return frozenset(parse(f"{citation.title} {citation.quote}").stem_set)

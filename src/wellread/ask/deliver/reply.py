@@ -11,18 +11,22 @@ from datetime import datetime
 from itertools import chain
 
 from wellread.answers import (
+    CATALOGUE,
     EXTRACTIVE,
     LIMITED,
     NOBODY,
+    Answer,
     Citation,
     Confidence,
     Conflict,
     Evidence,
+    Question,
     Related,
     Sentence,
     Table,
+    Usage,
 )
-from wellread.ask.deliver.cite import CitedText, cite_extracts
+from wellread.ask.deliver.cite import CitedText, cite_extracts, styled
 from wellread.ask.retrieve.flagged_sentences import flagged_of_documents
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.question_parts import parts_of
@@ -31,11 +35,13 @@ from wellread.ask.verify.confidence import DISPUTED, LIMIT_LEFT_OUT, declined, o
 from wellread.ask.verify.conflicts import Disagreement, conflict_of, told
 from wellread.ask.write.drafting import Written
 from wellread.ask.write.extracts import Extract, Extracts
+from wellread.codec import to_plain
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, Constraint, ConstraintKind
+from wellread.store.schema.catalogue_values import GapKind
 from wellread.text.parsed import parse
 from wellread.text.tokens import Token
-from wellread.types import AppliedLimit, Filters
+from wellread.types import AppliedLimit, Filters, Span
 
 HELD = 0.5  # of a part's own words, from which a passage counts as about it
 MOST_TERMS = 3  # by which a question without a name is called
@@ -155,9 +161,11 @@ def beside_unflagged(kb: KnowledgeBase, reply: Reply) -> Reply:
         for one in reply.conflicts
         if not flagged.holds(one.about)
     ]
+    citations = [replace(one, why="") if flagged.holds(one.why) else one for one in reply.citations]
     return replace(
         reply,
         table=table,
+        citations=tuple(citations),
         conflicts=tuple(conflicts),
         data_gaps=flagged.free(reply.data_gaps),
         readings=flagged.free(reply.readings),
@@ -350,3 +358,144 @@ def _subjects(analysis: Analysis) -> list[str]:
         else:
             runs.append([token])
     return list(dict.fromkeys(" ".join(one.written for one in run) for run in runs))[:MOST_TERMS]
+
+
+# --- a question that was not answered, or not surely, is filed as a gap --------------------------
+# Only of answers that are recorded: what must not be kept leaves no question behind either.
+
+
+def file_gap(kb: KnowledgeBase, done: Answer, asked: Question) -> None:
+    """File the question of ``done`` as a gap where the material did not answer it.
+
+    Raises:
+        StoreError: the catalogue cannot be written.
+    """
+    kind = gap_kind(done)
+    if kind is None:
+        return
+    kb.catalogue.record_gap(
+        done.standalone or done.question,
+        "; ".join(done.data_gaps) or done.confidence.reasoning,
+        kind=kind,
+        scope=asked.filters.collections,
+        limits=limits_of_gap(asked.filters),
+        answer_id=done.id,
+        owner=done.owner,
+    )
+
+
+def gap_kind(done: Answer) -> GapKind | None:
+    """In which way an answer leaves its question open; None when it does not.
+
+    ``unanswered``: nothing near was found, or a count of the whole material found nothing.
+    ``declined``: what was found does not answer. ``hedged``: it was answered, and not surely, or
+    not in all its parts. A courtesy, and a question that is asked back, lack nothing.
+    """
+    if done.answered_by == NOBODY:
+        if not done.data_gaps:
+            return None
+        return "declined" if done.citations or done.related else "unanswered"
+    if done.answered_by == CATALOGUE:
+        return "unanswered" if done.data_gaps else None
+    return "hedged" if done.confidence.band in ("low", "none") else None
+
+
+def limits_of_gap(filters: Filters) -> dict[str, object]:
+    """The limits beside the collections, plain; those that limit nothing are left out."""
+    plain = to_plain(replace(filters, collections=()))
+    return {name: value for name, value in plain.items() if value}
+
+
+# --- the replies to the parts of a question as one -----------------------------------------------
+
+INCOMPLETE = 0.45  # how sure an answer is at most of which a part is wanting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One question of several that were asked in one: as it was read, what was found, the reply."""
+
+    analysis: Analysis
+    found: Found
+    reply: Reply
+
+
+def as_one(kb: KnowledgeBase, parts: Sequence[Part]) -> Part:
+    """The whole that the parts make; one that stands alone stays as it is."""
+    if len(parts) == 1:
+        return parts[0]
+    page = CitedText(kb)
+    for part in parts:
+        between = "\n\n" if page.text else ""
+        page.text += f"{between}**{part.analysis.asked}**\n\n"
+        _append(page, part.reply)
+    replies = [part.reply for part in parts]
+    wanting = [part for part in parts if part.reply.by == NOBODY]
+    told = [reply for reply in replies if reply.by != NOBODY] or replies
+    lacking = [f"no source answers the part “{part.analysis.asked}”" for part in wanting]
+    whole = replace(
+        told[0],
+        text=page.text,
+        sentences=tuple(page.sentences),
+        citations=tuple(page.citations),
+        sure=_sure([reply.sure for reply in told], complete=not wanting),
+        written=_written([reply.written for reply in replies if reply.written]),
+        data_gaps=_all(lacking, *(reply.data_gaps for reply in replies)),
+        conflicts=tuple(one for reply in replies for one in reply.conflicts),
+        notes=_all(*(reply.notes for reply in replies)),
+        table=next((reply.table for reply in replies if reply.table), None),
+        repaired_citations=sum(reply.repaired_citations for reply in replies),
+        dropped_sentences=sum(reply.dropped_sentences for reply in replies),
+    )
+    found = Found(
+        hits=tuple(hit for part in parts for hit in part.found.hits),
+        relaxed=tuple(one for part in parts for one in part.found.relaxed),
+        failures=_all(*(part.found.failures for part in parts)),
+        notes=_all(*(part.found.notes for part in parts)),
+        clusters=sum(part.found.clusters for part in parts),
+    )
+    respelt = _all(*(part.analysis.respelt for part in parts))
+    return Part(analysis=replace(parts[0].analysis, respelt=respelt), found=found, reply=whole)
+
+
+def _append(page: CitedText, reply: Reply) -> None:
+    """Add the text of a reply, its markers with the numbers that they have on this page."""
+    style = page.kb.settings.citations.style
+    own = {one.id: one for one in reply.citations}
+    done = 0
+    for sentence in reply.sentences:
+        page.text += reply.text[done : sentence.span.start]
+        span = Span(start=len(page.text), end=len(page.text) + len(sentence.text))
+        page.text += sentence.text
+        done = sentence.span.end
+        numbers = []
+        for number in sentence.citations:
+            marker = f" {styled(page.kb, own[number], style)}"
+            cited = page.numbered(replace(own[number], answer_span=span))
+            if not sentence.within:
+                done += len(marker) if reply.text.startswith(marker, done) else 0
+                page.text += f" {styled(page.kb, cited, style)}"
+            numbers.append(cited.id)
+        page.sentences.append(replace(sentence, span=span, citations=tuple(numbers)))
+    page.text += reply.text[done:]
+
+
+def _sure(told: Sequence[Confidence], *, complete: bool) -> Confidence:
+    """As sure as its least sure part; where one is wanting, the whole is not what was asked for."""
+    least = min(told, key=lambda sure: sure.score)
+    if complete or least.band == "none":
+        return least
+    why = f"{least.reasoning}; but a part of the question is not answered"
+    return replace(least, score=min(least.score, INCOMPLETE), band="low", reasoning=why)
+
+
+def _written(drafts: Sequence[Written]) -> Written | None:
+    """The first draft, with what all of them cost."""
+    if not drafts:
+        return None
+    usage = sum((draft.usage for draft in drafts), Usage())
+    return replace(drafts[0], usage=usage)
+
+
+def _all(*groups: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one for group in groups for one in group))

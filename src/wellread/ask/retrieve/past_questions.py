@@ -27,7 +27,7 @@ from wellread.ask.retrieve.rated_questions import (
     question_lines,
     rated_answers,
 )
-from wellread.ask.retrieve.same_question import LEAST, differs, same
+from wellread.ask.retrieve.same_question import LEAST, same
 from wellread.ask.retrieve.search import search
 from wellread.ask.understand.followups.rewrite import Turn, standalone
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
@@ -159,7 +159,7 @@ def asked_before(
     near = [
         one
         for one in _near(kb, question, Like(collections=collections))
-        if (one.stored.past.score or 0) >= rating and not differs(question, one.alone)
+        if (one.stored.past.score or 0) >= rating
     ]
     asked = {one.document.id: one.alone for one in near}
     found = [

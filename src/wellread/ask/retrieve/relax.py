@@ -13,11 +13,10 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
-from wellread.ask.retrieve.preferred_sources import by_preference
 from wellread.ask.retrieve.ranking import reranked
 from wellread.ask.retrieve.reported_speech import told_of
 from wellread.ask.retrieve.retrieval import SearchTrace
-from wellread.ask.retrieve.search import Searched, look
+from wellread.ask.retrieve.search import Searched, by_preference, look
 from wellread.ask.understand.answer_kind import WRITTEN
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, Constraint, ConstraintKind

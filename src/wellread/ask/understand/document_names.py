@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from wellread.ask.understand.question_parts import Limit, limit
 from wellread.ask.understand.vocabulary import Vocabulary, is_everyday
 from wellread.store.catalogue.documents.aggregates import Entry
-from wellread.store.catalogue.documents.name_keys import cut, file_key, initials, one_of, title_keys
+from wellread.store.catalogue.documents.name_keys import file_key, initials, one_of, title_keys
 from wellread.text.english import MONTHS
 from wellread.text.english_questions import ASKED_OF, LOOKING_INTO, SAYING, WORKS, WRITING
 from wellread.text.names import singular
@@ -27,7 +27,6 @@ KIND_MISSING = 1.2  # against one of another
 NEAR = 0.2  # documents that fit so nearly as well as the best are meant as well
 MOST = 3  # documents that one name may mean
 LEAST_SHARE = 0.3  # of a title's words, for a name without a number or a kind
-LONGEST_TITLE, LONGEST_ASKED = 30, 100  # words of a title, and of a question it is looked for in
 SURE, LIKELY, DOUBTFUL = 0.93, 0.85, 0.5
 
 
@@ -114,32 +113,6 @@ def _kinds(name: Name, entry: Entry, of: IsKind) -> float:
     fitting = [noun for noun in name.nouns if of(entry, noun)]
     missing = [noun for noun in name.nouns if noun not in fitting and one_of(noun) not in words]
     return KIND_FITS * bool(fitting) - KIND_MISSING * len(missing)
-
-
-def title_runs(question: str) -> list[str]:
-    """The keys of all titles that may stand in ``question``."""
-    plain_words = [token.plain for token in tokens_of(question)]
-    return [
-        cut(key_of_words(plain_words[start:end]))
-        for start in range(min(len(plain_words), LONGEST_ASKED))
-        for end in range(start + 2, min(len(plain_words), start + LONGEST_TITLE) + 1)
-    ]
-
-
-def titles_in(question: str, entries: Iterable[Entry], least: int = 2) -> tuple[Entry, ...]:
-    """The documents whose whole title stands in ``question``, of one length only: the longest.
-
-    Args:
-        least: words that say something, of a title that counts.
-    """
-    asked = key_of(question)
-    found: dict[int, list[Entry]] = {}
-    for entry in entries:
-        whole, _, words = title_keys(entry.title)
-        if len(words) >= least and whole in asked:
-            found.setdefault(len(whole), []).append(entry)
-    longest: Sequence[Entry] = found[max(found)] if found else ()
-    return tuple(longest)
 
 
 SERIES = 3  # documents of one noun with numbers of their own, from which they are a series

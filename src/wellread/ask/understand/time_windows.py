@@ -21,7 +21,14 @@ from wellread.ask.understand.vocabulary import MOST_TITLE_WORDS, ByKey, Vocabula
 from wellread.questions import NamedEntity
 from wellread.text.english_followups import AFTER_TIME, AMOUNT, BEFORE_TIME, PUBLISHED, TOLD
 from wellread.text.parsed import parse
-from wellread.text.periods import Expression, Period, expressions_of, lacks_year, month_of
+from wellread.text.periods import (
+    RELATIVE,
+    Expression,
+    Period,
+    expressions_of,
+    lacks_year,
+    month_of,
+)
 from wellread.text.tokens import Token, key_of, key_of_words
 from wellread.types import Filters, Span
 
@@ -38,7 +45,6 @@ _DATED = re.compile(
     r"\b(?P<word>since|after|before|until)\s+(?:the\s+|our\s+)?(?:(?:release|publication)\s+of\s+)?",
     re.IGNORECASE,
 )
-_RELATIVE = frozenset({"past", "past_one", "calendar", "named", "yesterday"})
 _EXACT = frozenset({"iso_day", "dotted_day", "day_month", "month_day", "month_year", "iso_month"})
 _OPEN = frozenset({"since", "after", "before", "prior to", "ahead of", "until", "till", "up to"})
 _WITHIN = frozenset({"in", "during", "throughout", "within", "over", "across", "at"})
@@ -184,7 +190,7 @@ def _single(text: str, one: Expression, noun: re.Pattern[str], times: Times) -> 
         cut=Span(start=start, end=one.end),
         first=one.period.first,
         last=one.period.last,
-        sure=sourced or one.form in _RELATIVE or word == "from",
+        sure=sourced or one.form in RELATIVE or word == "from",
         exact=one.form in _EXACT and not lacks_year(text, one),
     )
 
@@ -195,8 +201,8 @@ def _asks_for(text: str, one: Expression, word: str, noun: re.Pattern[str], time
     single = one.period.grain == "day"
     if single and word in ("on", "of", "from") and one.period.first in times.days:
         return True
-    if one.form in _RELATIVE or one.form == "days":
-        several = {"of", "for"} if one.form in _RELATIVE else set()
+    if one.form in RELATIVE or one.form == "days":
+        several = {"of", "for"} if one.form in RELATIVE else set()
         return word in _WITHIN | {"", "from"} | several
     if word in ("from", "of"):
         lead = rf"(?:{noun.pattern})\s+(?:\w+\s+|are\s+there\s+)?{word}\s+(?:the\s+)?(?:year\s+)?$"
@@ -228,7 +234,7 @@ def _open(text: str, one: Expression, word: str, start: int) -> _Window:
         cut=Span(start=start, end=one.end),
         first=first,
         last=before if first is None else None,
-        sure=one.form in _RELATIVE,
+        sure=one.form in RELATIVE,
     )
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
@@ -14,10 +14,9 @@ from anyio import to_thread
 
 from wellread.answers import Claim, Conflict, Evidence, TokenEvent, Usage
 from wellread.ask.retrieve.flagged_sentences import FlaggedSentences, flagged_sentences
-from wellread.ask.write.parse_draft import VisibleStream, parse_draft
+from wellread.ask.write.parse_draft import Answered, VisibleStream, parse_draft
 from wellread.ask.write.prompts import build_prompt, guard_of
 from wellread.ask.write.prompts.source_facts import SourceFacts, source_facts
-from wellread.ask.write.tail import Answered
 from wellread.ask_settings import Role
 from wellread.errors import BudgetError, ModelError
 from wellread.kb import KnowledgeBase
@@ -38,6 +37,7 @@ class Written:
         withheld: sentences that must not be shown (``guard.py``); they are already removed.
         model_claim: the model's own confidence, 0-1.
         answered: whether the evidence answers the question, by the model; None: it does not say.
+        relevance: why a passage matters to the question, by its key, by the model.
     """
 
     text: str
@@ -50,6 +50,7 @@ class Written:
     answered: Answered | None = None
     data_gaps: tuple[str, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
+    relevance: Mapping[str, str] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
 
 
@@ -184,6 +185,7 @@ async def _by_model(
         answered=tail.answered if tail else None,
         data_gaps=tail.data_gaps if tail else (),
         conflicts=tuple(Conflict(about=each) for each in tail.conflicts) if tail else (),
+        relevance=tail.relevance if tail else {},
         usage=usage_of(usage),
     )
 

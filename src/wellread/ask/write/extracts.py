@@ -48,8 +48,10 @@ NEAR = (12, 6)  # windows that are read and compared where several places are wa
 # that were asked of other material (benchmarks/train_extracts.py).
 POSSIBLE = 0.05
 # How sure it is at least where somebody's words with one of the subject's are asked for, or where
-# each side of a comparison is named: no window of one side answers for both.
+# each side of a comparison, or what several sources are asked about, is named: no window of one
+# answers for all.
 SAID = 0.45
+NAMED = 0.5  # of the words, more than which a source has that is about what they name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,6 +227,8 @@ def _chosen(
 ) -> Choice:
     """The windows that are shown, each with its sentences, best first, and how sure that is."""
     sides = [_of_side(side, windows, evidence) for side in analysis.sides]
+    if analysis.type == "synthesis" and not sides:
+        sides = _of_sources(analysis.wanted, windows, evidence)
     if sum(map(bool, sides)) < 2:
         found = judged(analysis.wanted, windows, evidence, readers)
         theirs = SAID if analysis.voices and found.readings["most_cover"] else 0.0
@@ -248,6 +252,26 @@ def _of_side(side: str, windows: Sequence[Window], evidence: Sequence[Evidence])
         for window in windows
         if name and name <= parse(window.text).stem_set | evidence[window.piece].heading.stem_set
     ]
+
+
+def _of_sources(
+    question: str, windows: Sequence[Window], evidence: Sequence[Evidence]
+) -> list[list[Window]]:
+    """The windows of each document that is about what the question names last: "themes of X".
+
+    What many sources say is told by no window alone.
+    """
+    text = parse(question)
+    topic = parse(text.phrases[-1].bare.of(question)).stem_set if text.phrases else frozenset()
+    held: dict[str, list[Window]] = {}
+    about: set[str] = set()
+    for window in windows:
+        piece = evidence[window.piece]
+        held.setdefault(piece.hit.document.id, []).append(window)
+        named = topic & (parse(window.text).stem_set | piece.heading.stem_set)
+        if len(named) > len(topic) * NAMED:
+            about.add(piece.hit.document.id)
+    return [own for document, own in held.items() if document in about]
 
 
 def _first(

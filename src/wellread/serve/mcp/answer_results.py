@@ -13,7 +13,7 @@ from datetime import datetime
 from pydantic import Field
 
 from wellread.answers import Answer, Citation, Sentence, Table, VerdictName
-from wellread.ask.deliver.relevance import relevances
+from wellread.ask.deliver.cite import relevances
 from wellread.models.word_pieces import count_tokens
 from wellread.serve.features.asking.answer_bodies import (
     AppliedLimitBody,

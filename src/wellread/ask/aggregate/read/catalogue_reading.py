@@ -40,6 +40,7 @@ from wellread.text.tokens import ARTICLES, Token, key_of_words, tokens_of
 from wellread.types import Filters, Span
 
 FILE = "catalogue_model.npz"
+FACTS = "facts_model.npz"  # of facts of documents (``read_facts.py``)
 TEXTS = "passages"  # the reading of questions about what texts say
 NAMING = "naming"  # beside a reading: documents have to name the topic
 TOPIC = "{topic}"
@@ -114,9 +115,9 @@ def features(masked: Sequence[str]) -> list[str]:
 
 
 @cache
-def learned() -> CatalogueModel:
-    """The model that ships."""
-    with (resources.files(__package__) / FILE).open("rb") as file, np.load(file) as kept:
+def learned(name: str = FILE) -> CatalogueModel:
+    """A model that ships."""
+    with (resources.files(__package__) / name).open("rb") as file, np.load(file) as kept:
         around: dict[str, set[tuple[str, str]]] = {}
         for line in kept["around"]:
             reading, before, after = str(line).split(" ")

@@ -1,59 +1,45 @@
 """Reads a question for a fact of documents that the catalogue holds: by whom, when, what about.
 
-Such a question is a fact, a document, and words that say nothing. Whatever is left beside the fact
-is the document's name; when nothing is called so, the question is about texts and not of here.
+Such a question is a frame around a name: "Who wrote {document}?". Any run of its words may be the
+name. A model that was learned from examples (``catalogue_reading.py``) tells which fact the words
+around it ask for, or that the texts are asked; the names in the frames that fit best are looked up.
+When nothing is called so, the question is about texts and not of here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from wellread.ask.aggregate.queries.query import nouns, spelling
 from wellread.ask.aggregate.queries.result import Scope, limits_of, scope_of
-from wellread.ask.understand.document_names import (
-    LIKELY,
-    SURE,
-    IsKind,
-    Meant,
-    Name,
-    meant_by,
-    title_runs,
-    titles_in,
-)
+from wellread.ask.aggregate.read.catalogue_reading import FACTS, NOUN, PERSON, judged, learned
+from wellread.ask.understand.document_names import LIKELY, SURE, Meant, Name, meant_by
 from wellread.ask.understand.mentions import people_in
-from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
+from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.store.catalogue.documents.aggregates import Entry
 from wellread.store.catalogue.documents.name_keys import FILE, INITIALS, MAIN, TITLE, cut, one_of
-from wellread.text.english import STOP_WORDS
-from wellread.text.english_catalogue import (
-    ANY_DOCUMENT,
-    AROUND_A_FACT,
-    BARE_LEADS,
-    BEFORE_A_COMPANION,
-    BEFORE_A_SUBJECT,
-    DOCUMENT_NOUNS,
-    DOING,
-    EARLIEST_ONES,
-    FACTS_ASKED,
-    LATEST_ONES,
-    SPOKEN_NOUNS,
-    SUMMING_UP,
-)
-from wellread.text.english_questions import STANDS_FOR
+from wellread.text.english import PREPOSITIONS, STOP_WORDS
+from wellread.text.english_catalogue import DOCUMENT_NOUNS, POINTING, SPOKEN_NOUNS
 from wellread.text.names import is_acronym, singular
-from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, plain, tokens_of
-from wellread.types import KINDS, Filters, Kind, Span
+from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, tokens_of
+from wellread.types import KINDS, Filters, Kind
 
-Fact = str  # a name of ``FACTS_ASKED``
+Fact = str  # a reading of the model
 OF_A_TEXT = frozenset({"abstract", "definition", "contribution", "summary"})
+# What stands for a name. A thing has a name that means more than a document, as an entity has; a
+# short form is in capitals; several documents are all of a kind.
+DOCUMENT, THING, SHORT, SEVERAL = "{document}", "{thing}", "{short}", "{documents}"
 WRITTEN = ("paper", "article")  # what people write and publish
 TELLING = ("article", "transcript")  # what is not called after a thing that it defines
 LONG_TITLE = 3  # words with which a title is no everyday name
 MOST_DOCUMENTS = 200
+MOST_AROUND = 16  # words of a frame
+MOST_LOOKED_UP = 6  # names
+SMALL = STOP_WORDS | PREPOSITIONS
+LEADING = PREPOSITIONS | {"of"}  # to a limit
 ANSWERING: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind not in ("entity", "qa"))
 NONE = Filters(document_ids=("",))
 
@@ -73,6 +59,17 @@ class FactAsked:
     several: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Frame:
+    """The words from ``first`` to before ``last`` as a name, and the fact that the others ask."""
+
+    fact: Fact
+    slot: str
+    first: int
+    last: int
+    score: float
+
+
 def read_fact(kb: KnowledgeBase, analysis: Analysis) -> FactAsked | None:
     """The fact that the question asks for; None when it asks for something else.
 
@@ -80,176 +77,178 @@ def read_fact(kb: KnowledgeBase, analysis: Analysis) -> FactAsked | None:
         UnknownCollectionError: the asker's filters name a collection that does not exist.
         StoreError: the catalogue cannot be read.
     """
-    scope = scope_of(kb, limits_of(analysis))
-    tokens = _tokens(analysis, _companions(analysis.question, vocabulary_of(kb, scope.collections)))
-    asked = list(_facts(tokens))
-    short = STANDS_FOR.search(analysis.question)
-    if short and is_acronym(short["short"]):
-        meant = _Reading(kb, analysis, scope).called(short["short"])
-        if len(meant.entries) == 1 and meant.exact:
-            return FactAsked(fact="definition", meant=meant, name=meant.entries[0].title)
-    if not asked or any(one.kind == "speaker" for one in analysis.constraints):
+    if any(one.kind == "speaker" for one in analysis.constraints):
         return None
-    reading = _Reading(kb, analysis, scope)
-    for fact, used in asked:
-        meant, several = reading.meant(tokens, used)
-        fits = several and fact != "definition"
-        if meant.entries and (fits or reading.fits(fact, meant, tokens, used)):
-            name = " ".join(reading.name(tokens, used)[0].words)
-            return FactAsked(fact=fact, meant=meant, name=name, several=several)
+    reading = _Reading(kb, analysis)
+    frames = sorted(reading.frames(), key=lambda one: -one.score)
+    exact = reading.exact(frames)
+    looked: dict[tuple[int, int], Meant] = {}
+    for frame in frames:
+        place = (frame.first, frame.last)
+        if place not in exact and (frame.slot in (THING, SHORT) or frame.fact == "definition"):
+            continue
+        if place not in looked:
+            if len(looked) == MOST_LOOKED_UP:
+                break
+            looked[place] = reading.meant(*place, exact=place in exact)
+        meant, name = looked[place], reading.name(*place)
+        if meant.entries and _fits(frame, meant, name):
+            several, called = frame.slot == SEVERAL, " ".join(name.words)
+            return FactAsked(fact=frame.fact, meant=meant, name=called, several=several)
     return None
 
 
-def _companions(question: str, vocabulary: Vocabulary) -> list[Span]:
-    """The authors beside whom others are asked for: "who wrote it with Ada Moor"."""
-    return [
-        one.span
-        for one in people_in(question, vocabulary)
-        if one.authors and question[: one.span.start].rstrip().lower().endswith(BEFORE_A_COMPANION)
-    ]
+def _fits(frame: _Frame, meant: Meant, name: Name) -> bool:
+    """Whether what the name means may stand where the name does.
 
-
-def _tokens(analysis: Analysis, companions: Sequence[Span]) -> list[Token]:
-    """The words of the question outside of its limits on time and people."""
-    limits = [one.span for one in analysis.constraints if one.kind in ("time", "author")]
-    limits += companions
-    return [
-        token
-        for token in tokens_of(analysis.question)
-        if not any(span.start < token.end and token.start < span.end for span in limits)
-    ]
-
-
-def _facts(tokens: Sequence[Token]) -> Iterator[tuple[Fact, frozenset[int]]]:
-    """The facts that the words can ask for, each with the places of those that ask for it."""
-    plain = [token.plain for token in tokens]
-    for name, things, leads, verbs in FACTS_ASKED:
-        named = frozenset(at for at, word in enumerate(plain) if word in things)
-        if name == "summary":
-            told = next((at for at, word in enumerate(plain) if word in SUMMING_UP), None)
-            named |= {told} if told is not None else _inside(plain)
-        lead = next((at for at, word in enumerate(plain) if word in leads), len(plain))
-        asking = frozenset(at for at in range(lead + 1, len(plain)) if plain[at] in verbs)
-        if named or asking:
-            yield name, frozenset({*named, *asking, *([lead] if lead < len(plain) else [])})
-        bare = lead < len(plain) and BARE_LEADS.get(plain[lead]) == name
-        if bare and not (named or asking) and not DOING.intersection(plain):
-            yield name, frozenset((lead,))
-
-
-def _inside(plain: Sequence[str]) -> set[int]:
-    """Where "what is in" stands."""
-    found = plain[:1] in (["what"], ["whats"]) and "in" in plain[1:3]
-    return {0, plain.index("in")} if found else set()
+    "When was Atlas released" need not mean the talk that is called "Atlas".
+    """
+    first, sure = meant.entries[0], meant.certainty >= SURE
+    if frame.slot == SEVERAL:
+        return True
+    if frame.slot == SHORT:
+        return meant.exact and len(meant.entries) == 1
+    if frame.fact == "definition":
+        return meant.exact and any(one.kind not in TELLING for one in meant.entries)
+    if frame.slot == THING:
+        return meant.exact and sure
+    telling = [one for one in tokens_of(first.title) if one.plain not in STOP_WORDS]
+    long = first.kind != "entity" and len(telling) >= LONG_TITLE
+    numbered = any(word.isdigit() for word in name.words)
+    return bool(name.nouns) or (sure and (first.kind in WRITTEN or numbered or long))
 
 
 class _Reading:
-    """Finds out which documents a question means."""
+    """Finds the frames of a question, and which documents the names in them mean."""
 
-    def __init__(self, kb: KnowledgeBase, analysis: Analysis, scope: Scope) -> None:
-        self._kb = kb
-        self._analysis = analysis
-        self._scope = scope
-        self._vocabulary = vocabulary_of(kb, scope.collections)
-        self._of = _kind_test(self._vocabulary)
+    def __init__(self, kb: KnowledgeBase, analysis: Analysis) -> None:
+        self._kb, self._question = kb, analysis.question
+        self._scope = scope_of(kb, limits_of(analysis))
+        self._timed = any(one.kind == "time" for one in analysis.constraints)
+        self._vocabulary = vocabulary_of(kb, self._scope.collections)
+        self._types = nouns(self._vocabulary)
+        self._tokens = _tokens(analysis)
+        self._nouns = list(map(self._noun, self._tokens))
+        known, pairs = learned(FACTS).words, zip(self._tokens, self._nouns, strict=True)
+        self._words = [
+            NOUN if noun and token.plain not in known else token.plain for token, noun in pairs
+        ]
+        for person in people_in(self._question, self._vocabulary):
+            held = [
+                at
+                for at, one in enumerate(self._tokens)
+                if person.span.start <= one.start < person.span.end
+            ]
+            for at in held:
+                self._words[at] = PERSON if at == held[0] else ""
 
-    def meant(self, tokens: Sequence[Token], used: frozenset[int]) -> tuple[Meant, bool]:
-        """The documents that the words beside ``used`` mean; whether they are all of a kind."""
-        question = self._analysis.question
-        quoted = titles_in(question, self._found((TITLE,), title_runs(question)))
-        if quoted:
-            inside = key_of(quoted[0].title)
-            rest = [one for at, one in enumerate(tokens) if at not in used]
-            left = [one.plain for one in rest if not self._empty(one) and one.plain not in inside]
-            if not left:
-                found = meant_by(
-                    Name(words=tuple(t.plain for t in tokens_of(quoted[0].title)), nouns=()),
-                    quoted,
-                    (),
-                    {},
-                    self._of,
-                )
-                return found, False
-        name, plural = self.name(tokens, used)
-        one = self._one_by_time(tokens, name, plural=plural)
-        if one is not None:
-            return one, False
-        if name.words:  # "in the papers": many, in which what the words say is looked for
-            said = [one for at, one in enumerate(tokens) if at not in used]
-            said = [one for one in said if one.plain in (name.words[0], name.words[-1])]
-            whole = self._analysis.question[said[0].start : said[-1].end]
-            return (Meant() if plural else self._named(name, key_of(whole))), False
-        if not name.nouns:
-            return Meant(), False
-        fitting = tuple(self._fitting(name).some(MOST_DOCUMENTS + 1 if plural else 2))
-        if plural and len(fitting) <= MOST_DOCUMENTS:
-            return Meant(entries=fitting, certainty=SURE), True
-        return Meant(entries=fitting if len(fitting) == 1 else (), certainty=SURE), False
+    def _noun(self, token: Token) -> str:
+        """The noun for documents or entities that a word is, in the singular; else empty."""
+        one = singular(token.plain) or token.plain
+        one = token.plain if token.plain in DOCUMENT_NOUNS else one
+        known = self._types.get(spelling(token.plain))
+        typed = known is not None and known.what in ("documents", "entities")
+        return one if typed or one in DOCUMENT_NOUNS else ""
 
-    def _found(self, sorts: Sequence[str], keys: Sequence[str]) -> list[Entry]:
-        """The documents within the limits that are called by one of the keys."""
-        names = self._kb.catalogue.names
-        return self._inside(names.documents(self._scope.collections, sorts, keys))
+    # --- frames ---
 
-    def _inside(self, ids: Sequence[str]) -> list[Entry]:
-        """Those of the documents that are within the limits and no past questions."""
-        found = self._scope.only(ids).entries() if ids else []
-        return [entry for entry in found if entry.kind != "qa"]
+    def frames(self) -> Iterator[_Frame]:
+        """The frames that surely ask for a fact, whatever their names mean."""
+        model, count = learned(FACTS), len(self._words)
+        known = {"", *model.words, *POINTING}
+        strange = [at for at, word in enumerate(self._words) if word not in known]
+        begin, end = (strange[0], strange[-1] + 1) if strange else (count - 1, 0)
+        for first in range(begin + 1):
+            for last in range(max(end, first + 1), count + 1):
+                for slot in self._slots(first, last):
+                    reading = judged(self._around(first, last, slot), model)
+                    if reading and reading.sure:
+                        fact, score = reading.name, reading.score
+                        yield _Frame(fact=fact, slot=slot, first=first, last=last, score=score)
 
-    def _fitting(self, name: Name) -> Scope:
-        """Where the documents are of the kinds that the nouns say."""
-        scope = self._scope.within(Filters(kinds=ANSWERING))
+    def _around(self, first: int, last: int, slot: str) -> list[str]:
+        before = [word for word in self._words[:first] if word]
+        while before and before[-1] in POINTING:
+            before.pop()
+        return [*before, slot, *filter(None, self._words[last:])]
+
+    def _slots(self, first: int, last: int) -> tuple[str, ...]:
+        """As what the words can be a name."""
+        pointing = last - first > 1 and self._tokens[first].plain in POINTING
+        if pointing or first + len(self._words) - last > MOST_AROUND:
+            return ()
+        if not self.name(first, last).words:
+            kinds = all(self._nouns[first:last])
+            return ((SEVERAL,) if self._of_many(first, last) else (DOCUMENT,)) if kinds else ()
+        short = last - first == 1 and is_acronym(self._tokens[first].written)
+        return (DOCUMENT, THING, SHORT) if short else (DOCUMENT, THING)
+
+    def _of_many(self, first: int, last: int) -> bool:
+        return any(many for _, many in self._kinds(first, last))
+
+    def _kinds(self, first: int, last: int) -> list[tuple[str, bool]]:
+        """The nouns that a name has in it or beside it, and whether they are said of several."""
+        return [
+            (noun, noun != token.plain)
+            for at, (token, noun) in enumerate(zip(self._tokens, self._nouns, strict=True))
+            if noun and (first <= at < last or self._words[at] == NOUN)
+        ]
+
+    # --- names ---
+
+    def name(self, first: int, last: int) -> Name:
+        """The words as a name; nouns for documents count that stand around it, too."""
+        pairs = zip(self._tokens[first:last], self._nouns[first:last], strict=True)
+        words = tuple(token.plain for token, noun in pairs if not (noun or _is_small(token)))
+        kinds = dict.fromkeys(noun for noun, _ in self._kinds(first, last))
+        return Name(words=words, nouns=tuple(kinds))
+
+    def _key(self, first: int, last: int) -> str:
+        tokens = self._tokens
+        return key_of(self._question[tokens[first].start : tokens[last - 1].end])
+
+    def exact(self, frames: Iterable[_Frame]) -> set[tuple[int, int]]:
+        """The places of the frames at which a whole name stands."""
+        keys = {(one.first, one.last): self._key(one.first, one.last) for one in frames}
+        names, scope = self._kb.catalogue.names, self._scope.collections
+        called = names.called(scope, (TITLE, MAIN, FILE, INITIALS), map(cut, keys.values()))
+        there, aliases = {key for _, key in called}, self._vocabulary.names
+        return {place for place, key in keys.items() if cut(key) in there or key in aliases}
+
+    def meant(self, first: int, last: int, *, exact: bool) -> Meant:
+        """The documents that the words mean.
+
+        Args:
+            exact: a whole name stands there.
+        """
+        name, key = self.name(first, last), self._key(first, last)
+        tokens, many = self._tokens[first:last], self._of_many(first, last)
+        if exact:
+            whole = [one.plain for one in tokens]
+            bare = whole[1:] if len(whole) > 1 and whole[0] in ARTICLES else whole
+            found = self._named(replace(name, words=tuple(bare)), key)
+            if found.exact:
+                return found
+        if _is_small(tokens[0]) or _is_small(tokens[-1]):
+            return Meant()
+        fitting = self._scope.within(Filters(kinds=ANSWERING))
         for noun in name.nouns:
-            scope = scope.within(_kind_limit(self._vocabulary, noun))
-        return scope
-
-    def _one_by_time(self, tokens: Sequence[Token], name: Name, *, plural: bool) -> Meant | None:
-        """The one document that its time tells: "the meeting in May", "the latest letter"."""
-        if not name.nouns or plural:
-            return None
-        said = [one.plain for one in tokens]
-        edge = [word for word in said if word in LATEST_ONES or word in EARLIEST_ONES]
-        others = [word for word in name.words if word not in edge]
-        timed = any(one.kind == "time" for one in self._analysis.constraints)
-        summed = not SUMMING_UP.isdisjoint(said)
-        if timed and (summed or not others):
-            inside = self._scope.within(Filters(kinds=(*ANSWERING, "entity"))).some(2)
-            if len(inside) == 1:
-                return Meant(entries=tuple(inside), certainty=LIKELY)
-        if not edge or others:
-            return None
-        last = edge[0] in LATEST_ONES
-        first, *beside = self._fitting(name).dated(2, last=last)[:: -1 if last else 1] or (None,)
-        alone = first is not None and not any(
-            one.published_at == first.published_at for one in beside if one
-        )
-        return Meant(entries=(first,), certainty=LIKELY) if first and alone else None
-
-    def called(self, short: str) -> Meant:
-        """What a short form is of: an entity that has it as an alias, a title by its letters."""
-        return self._named(Name(words=(plain(short),)), key_of(short))
-
-    def name(self, tokens: Sequence[Token], used: frozenset[int]) -> tuple[Name, bool]:
-        """What the document is called, and whether several are."""
-        words, kinds, plural = [], [], False
-        for at, token in enumerate(tokens):
-            one = singular(token.plain) or token.plain
-            one = token.plain if token.plain in DOCUMENT_NOUNS else one
-            if at not in used and (one in DOCUMENT_NOUNS or self._is_type(token.plain)):
-                kinds.append(one)
-                plural = plural or one != token.plain
-            elif at not in used and not self._empty(token):
-                words.append(token.plain)
-        return Name(words=tuple(words), nouns=tuple(dict.fromkeys(kinds))), plural
-
-    def _empty(self, token: Token) -> bool:
-        return token.plain in AROUND_A_FACT or (
-            token.plain in STOP_WORDS and (len(token.plain) < 2 or not token.written.isupper())
-        )
-
-    def _is_type(self, word: str) -> bool:
-        known = nouns(self._vocabulary).get(spelling(word))
-        return known is not None and known.what in ("documents", "entities")
+            fitting = fitting.within(self._limit(noun))
+        pairs = zip(tokens, self._nouns[first:last], strict=True)
+        said = [NOUN if noun else one.plain for one, noun in pairs if one.plain not in ARTICLES]
+        edge = judged(said, learned()) if name.words and NOUN in said else None
+        if name.words and many:  # "in the papers": in which what the words say is looked for
+            return Meant()
+        if edge and edge.name in ("latest", "oldest"):
+            return _at_edge(fitting, last=edge.name == "latest")
+        if name.words:
+            return self._named(name, key)
+        most = MOST_DOCUMENTS if many else 1
+        entries = tuple(fitting.some(most + 1))
+        if not (entries or many) and self._timed:  # the one of that time, whatever its kind
+            alone = tuple(self._scope.within(Filters(kinds=(*ANSWERING, "entity"))).some(2))
+            return Meant(entries=alone if len(alone) == 1 else (), certainty=LIKELY)
+        return Meant(entries=entries if len(entries) <= most else (), certainty=SURE)
 
     def _named(self, name: Name, whole: str) -> Meant:
         """What bears the name; ``whole`` is the key of it with the words that say nothing."""
@@ -260,81 +259,48 @@ class _Reading:
         sorts = (TITLE, MAIN, FILE, *((INITIALS,) if len(name.words) == 1 else ()))
         called = names.documents(scope, sorts, map(cut, keys))
         worded = names.worded(scope, map(one_of, name.words))
-        entries = self._inside([*called, *worded, *aliased])
+        # A past question is a question, and nothing that is called by its title.
+        found = self._scope.only([*called, *worded, *aliased]).entries()
+        entries = [entry for entry in found if entry.kind != "qa"]
         known = self._kb.catalogue.facts([entry.id for entry in entries])
         files = {one.id: one.uri for one in known.values()}
-        return meant_by(name, entries, aliased, files, self._of)
+        return meant_by(name, entries, aliased, files, self._is_of)
 
-    def fits(self, fact: Fact, meant: Meant, tokens: Sequence[Token], used: frozenset[int]) -> bool:
-        """Whether the fact is asked of the document, and not of the thing that it is named after.
-
-        "When was Atlas released" need not mean the talk that is called "Atlas".
-        """
-        plain = [token.plain for token in tokens]
-        noun = any(
-            not DOCUMENT_NOUNS.isdisjoint((word, singular(word)))
-            for at, word in enumerate(plain)
-            if at not in used
-        )
-        if _about(tokens, meant.entries[0]) or (fact in OF_A_TEXT and _which_document(plain)):
-            return False
-        if fact == "definition":
-            return meant.exact and any(one.kind not in TELLING for one in meant.entries)
-        if noun or meant.certainty < SURE:
-            return noun
-        first = meant.entries[0]
-        if first.kind in WRITTEN or _digits(first.title) & set(plain):
-            return True
-        if fact in OF_A_TEXT:
-            return bool(SUMMING_UP.intersection(plain)) or first.kind == "entity"
-        whole = len([word for word in tokens_of(first.title) if word.plain not in STOP_WORDS])
-        return whole >= LONG_TITLE
-
-
-def _about(tokens: Sequence[Token], entry: Entry) -> bool:
-    """Whether the title's first word follows "about" and no document: it is a subject there."""
-    words = {token.plain for token in tokens_of(entry.title)} - STOP_WORDS
-    first = next((at for at, one in enumerate(tokens) if one.plain in words), 0)
-    before = [one.plain for one in tokens[:first] if one.plain not in ARTICLES]
-    subject = bool(before) and before[-1] in BEFORE_A_SUBJECT
-    return subject and (before[-2:-1] or [""])[0] not in DOCUMENT_NOUNS
-
-
-def _which_document(plain: Sequence[str]) -> bool:
-    """Whether a document is asked for, and none is named: "in which newsletter"."""
-    return any(
-        word in ("which", "what") and (singular(noun) or noun) in DOCUMENT_NOUNS
-        for word, noun in pairwise(plain)
-    )
-
-
-def _digits(title: str) -> set[str]:
-    return {token.plain for token in tokens_of(title) if token.plain.isdigit()}
-
-
-def _kind_limit(vocabulary: Vocabulary, noun: str) -> Filters:
-    """The documents of the kind that a noun says; none, where it says no kind."""
-    one = nouns(vocabulary).get(spelling(noun))
-    if one is None or one.what not in ("documents", "entities"):
-        return Filters(kinds=("transcript",)) if noun in SPOKEN_NOUNS else NONE
-    if one.what == "entities":
-        return Filters(kinds=("entity",))
-    return Filters() if noun in ANY_DOCUMENT else one.filters if one.filters != Filters() else NONE
-
-
-def _kind_test(vocabulary: Vocabulary) -> IsKind:
-    """Tells whether a document is of the kind that a noun says."""
-    known = nouns(vocabulary)
-
-    def of(entry: Entry, noun: str) -> bool:
-        one = known.get(spelling(noun))
+    def _limit(self, noun: str) -> Filters:
+        """The documents of the kind that a noun says; none, where it says no kind."""
+        one = self._types.get(spelling(noun))
         if one is None or one.what not in ("documents", "entities"):
-            return noun in SPOKEN_NOUNS and entry.kind == "transcript"
-        if one.what == "entities":
-            return entry.kind == "entity"
-        kinds, types = one.filters.kinds, one.filters.source_types
-        if noun in ANY_DOCUMENT:
-            return True
-        return (bool(kinds) and entry.kind in kinds) or (bool(types) and entry.source_type in types)
+            return Filters(kinds=("transcript",)) if noun in SPOKEN_NOUNS else NONE
+        return Filters(kinds=("entity",)) if one.what == "entities" else one.filters
 
-    return of
+    def _is_of(self, entry: Entry, noun: str) -> bool:
+        """Whether a document is of the kind that a noun says."""
+        limit = self._limit(noun)
+        named = entry.kind in limit.kinds or entry.source_type in limit.source_types
+        return named or limit == Filters()
+
+
+def _tokens(analysis: Analysis) -> list[Token]:
+    """The words of the question outside of its limits on time and people."""
+    limits = [one.span for one in analysis.constraints if one.kind in ("time", "author")]
+    tokens = tokens_of(analysis.question)
+    taken = [
+        any(one.start < span.end and span.start < one.end for span in limits) for one in tokens
+    ]
+    return [
+        one
+        for one, inside, before in zip(tokens, taken, [*taken[1:], False], strict=True)
+        if not (inside or (before and one.plain in LEADING))
+    ]
+
+
+def _is_small(token: Token) -> bool:
+    return token.plain in SMALL and not (len(token.plain) > 1 and token.written.isupper())
+
+
+def _at_edge(scope: Scope, *, last: bool) -> Meant:
+    """The one document that is the last or first."""
+    first, *beside = scope.dated(2, last=last)[:: -1 if last else 1] or (None,)
+    if first is None or any(one and one.published_at == first.published_at for one in beside):
+        return Meant()
+    return Meant(entries=(first,), certainty=LIKELY)

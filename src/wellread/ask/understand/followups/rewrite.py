@@ -45,6 +45,7 @@ _CONNECTED = re.compile(r"^(?:and|but|so|then|also|or)\b[,\s]+(?=\w)", re.IGNORE
 _LEADS = PREPOSITIONS | {"to"}
 _VERBS = AUXILIARIES | BE | {"have", "has", "had"}
 _ASKED = [[word] for word in AUXILIARIES]
+_OF_ONE = frozenset({"he", "she", "it"})
 _OWNING = frozenset({"his", "its", "their"})
 
 
@@ -147,14 +148,20 @@ def connected(question: str) -> bool:
 
 
 def references_of(text: str) -> list[Reference]:
-    """The pronouns that nothing before them in the question may explain."""
+    """The pronouns that nothing before them in the question may explain.
+
+    What is plural explains no "he", "she" or "it".
+    """
     tokens = parse(text).tokens
-    named = min((one.span.end for one in _spots(text)), default=len(text))
+    spots = _spots(text)
     empty = [match.span() for match in EMPTY_IT.finditer(text)]
     found = []
     for place, token in enumerate(tokens):
         sort = PRONOUNS.get(token.plain)
-        if sort is None or token.start >= named or _is_none(text, tokens, place):
+        if sort is None or _is_none(text, tokens, place):
+            continue
+        before = [one for one in spots if one.span.end <= token.start]
+        if any(not one.plural or sort not in _OF_ONE for one in before):
             continue
         if not any(start <= token.start < end for start, end in empty):
             after = plain_at(tokens, place + 1)

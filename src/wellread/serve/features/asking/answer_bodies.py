@@ -18,7 +18,7 @@ from wellread.answers import (
     TokenEvent,
     VerdictName,
 )
-from wellread.ask.deliver.relevance import relevances
+from wellread.ask.deliver.cite import relevances
 from wellread.serve.features.asking.past_beside import PastQuestionBody
 from wellread.serve.features.bodies import Body, SourceBody, SpanBody, view_url
 from wellread.types import Mode

@@ -1,7 +1,7 @@
 """Past questions with expert feedback, shown beside an answer that no model wrote.
 
 A model is told of them in its prompt; without one the reader sees them. That one is near does not
-make it the same question: what the gate finds different is said with it.
+make it the same question, which is said with it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,12 @@ from wellread.answers import EXTRACTIVE, NOBODY, Answer
 from wellread.ask.retrieve.flagged_sentences import FlaggedSentences, flagged_sentences
 from wellread.ask.retrieve.past_questions import SimilarQuestion, like, similar_questions
 from wellread.ask.retrieve.rated_questions import shown_text
-from wellread.ask.retrieve.same_question import differs, same
+from wellread.ask.retrieve.same_question import same
 from wellread.errors import UnknownCollectionError
 from wellread.kb import KnowledgeBase
 from wellread.serve.features.bodies import Body
 from wellread.serve.terminal import INDENT, print_link
 from wellread.text.words import harmless
-
-OTHER_WORDS = "not every word of one has its like in the other"
 
 
 class PastQuestionBody(Body):
@@ -36,11 +34,10 @@ class PastQuestionBody(Body):
 
     question: str
     answer: str = Field(description="at most about 400 characters")
-    correction: str
+    correction: str = Field(description="what the expert put right, or says is wrong with it")
     score: int | None = Field(description="the expert's, of 100")
     similarity: float = Field(description="cosine of the two questions")
     verified: bool = Field(description="whether it is the same question, and not expired")
-    why_not: str = Field(description="in what the two questions differ; empty when they do not")
     expired: str = Field(description="why its feedback counts no more; empty while it does")
     answer_id: str
     document_id: str
@@ -88,13 +85,14 @@ def _body(question: str, one: SimilarQuestion, flagged: FlaggedSentences) -> Pas
     past = one.past
     asked = one.alone or past.question
     agrees = same(question, asked, one.similarity)
+    judged = (each for each in past.sentences if each.harmful or each.content_issue)
+    wrong = " ".join(each.explanation for each in judged if each.explanation)
     return PastQuestionBody.of(
         one,
         past,
         answer=shown_text(past.answer, flagged, past.sentences),
-        correction=shown_text(one.correction, flagged),
+        correction=shown_text(one.correction or wrong, flagged),
         verified=agrees and not one.expired,
-        why_not="" if agrees else differs(question, asked) or OTHER_WORDS,
         answer_id=one.rated.given.answer_id if one.rated else "",
         document_id=one.document.id if one.document else "",
         link=past.expert_citation_url or past.citation_url,
@@ -119,8 +117,7 @@ def print_past(console: Console, found: Sequence[PastQuestionBody]) -> None:
 
 def standing(one: PastQuestionBody) -> str:
     """In words: whether it is the same question, whether its feedback counts, and the rating."""
-    why = f"similar, not verified: {one.why_not}" if one.why_not else "the same question"
-    parts = ["verified: the same question" if one.verified else why]
+    parts = ["verified: the same question" if one.verified else "similar, not verified"]
     parts += [f"expired: {one.expired}"] if one.expired else []
     parts += [f"rated {one.score} of 100"] if one.score is not None else []
     return "; ".join(parts)

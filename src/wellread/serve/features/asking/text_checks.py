@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wellread.answers import VerdictName
-from wellread.ask.deliver.relevance import shared
+from wellread.ask.deliver.cite import shared
 from wellread.library.check_text import CheckedText
 from wellread.serve.features.asking.answer_bodies import (
     CitationBody,

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from rich.console import Console
 
 from wellread.ask.retrieve.search import check_collections
-from wellread.ask.understand.reader_wishes import personas
+from wellread.ask.understand.followups.conversation import personas
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
 from wellread.learning.preferences_learned import (

@@ -122,7 +122,8 @@ def forgotten(body: Plain, removed: RemovedWords, gone: Mapping[str, str]) -> Pl
             sentence["verdict"] = {**sentence["verdict"], "reason": ""}
     blanked = changed_in({**body, "sentences": sentences}, removed.blanked)
     citations = [
-        _without_source(cited) if cited["id"] in lost else cited for cited in blanked["citations"]
+        _without_source(cited) if cited["id"] in lost else {**cited, "why": ""}  # may tell of it
+        for cited in blanked["citations"]
     ]
     return {**blanked, "text": text, "citations": citations}
 
@@ -146,7 +147,15 @@ def _following(sentence: Plain, before: str, after: str) -> Plain:
 
 def _without_source(cited: Plain) -> Plain:
     place = to_plain(Locator(label=""))
-    return {**cited, "quote": "", "link": "", "url": "", "title": REMOVED, "locator": place}
+    return {
+        **cited,
+        "why": "",
+        "quote": "",
+        "link": "",
+        "url": "",
+        "title": REMOVED,
+        "locator": place,
+    }
 
 
 def named(connection: Connection, related: Iterable[Related]) -> set[str]:

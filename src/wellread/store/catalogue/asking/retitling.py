@@ -121,7 +121,7 @@ def retitled(body: Plain, changed: Renamed) -> tuple[Plain, list[Edit]]:
     edits = sorted(set(_edits(body, changed, exact)))
     text, moved = _edited(body["text"], edits)
     new = {**_said_beside(body, swap), "text": text}
-    new["citations"] = [_cited(one, changed, exact, moved) for one in body["citations"]]
+    new["citations"] = [_cited(one, changed, exact, moved) for one in new["citations"]]
     new["sentences"] = [_sentence(one, body["text"], text, moved) for one in new["sentences"]]
     if "related" in new:
         new["related"] = [_beside(one, changed, exact) for one in new["related"]]
@@ -156,6 +156,7 @@ def _said_beside(body: Plain, change: Change) -> Plain:
             new[name] = changed_in(body[name], change)
     sure = body["confidence"]
     new["confidence"] = {**sure, "reasoning": change(sure["reasoning"])}
+    new["citations"] = [{**one, "why": change(one.get("why", ""))} for one in body["citations"]]
     new["sentences"] = [
         {**one, "verdict": {**one["verdict"], "reason": change(one["verdict"]["reason"])}}
         for one in body["sentences"]

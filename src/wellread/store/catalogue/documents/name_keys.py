@@ -54,6 +54,7 @@ _MAIN = re.compile(r"(?P<main>[^:–—,(]{2,60}?)\s*(?::\s|\s[-–—]\s|,\s|\s
 _IN_TITLE = re.compile(
     r"\b(?P<noun>[^\W\d_]{3,})\s+(?:#|(?:no\.?|number)\s*)?(?P<number>\d{1,6})\b"
 )
+_JOINING = re.compile(r"[\s_-]+(?:and|or)[\s_-]+|\s*[&,;/+]\s*", re.IGNORECASE)
 # Second-level domains under which others have names of their own ("herald.co.uk").
 _SHARED_DOMAINS = frozenset("co com org net gov ac edu".split())
 
@@ -117,7 +118,7 @@ def _of_kind(document: Document) -> Iterator[NameKey]:
         yield NameKey(DIMENSION, dimension)
         for value in values:
             pair = json.dumps([dimension, value], ensure_ascii=False)
-            yield NameKey(VALUE, key_of(value), pair)
+            yield from (NameKey(VALUE, key_of(one), pair) for one in (value, *value_parts(value)))
             yield NameKey(PHRASE, phrase_key(value), pair)
 
 
@@ -181,6 +182,12 @@ def site_key(url: str) -> str:
     while len(labels) > 1 and labels[-1] in _SHARED_DOMAINS:
         labels.pop()
     return key_of(labels[-1]) if labels and not labels[-1].isdigit() else ""
+
+
+def value_parts(value: str) -> list[str]:
+    """What a value of the taxonomy joins: "food" and "agriculture" of "food-and-agriculture"."""
+    parts = _JOINING.split(value)
+    return parts if len(parts) > 1 else []
 
 
 def phrase_key(text: str) -> str:
