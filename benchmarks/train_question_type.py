@@ -27,6 +27,7 @@ from benchmarks.homes import default_embedder
 from benchmarks.paths import ROOT
 from wellread.ask.understand.question_type import (
     FILE,
+    STEPS,
     UNSURE,
     Floats,
     TypeModel,
@@ -142,7 +143,7 @@ def main() -> None:
         types=np.array(types),
         words=np.array(sorted(model.words)),
         features=np.array(list(model.weights)),
-        weights=np.array(list(model.weights.values()), dtype=np.float16),
+        weights=np.rint(STEPS * np.array(list(model.weights.values()))).astype(np.int8),
         embedder=np.array(model_name(embedder)),
         turning=turned(vectors, wanted - scores).astype(np.float16),
     )

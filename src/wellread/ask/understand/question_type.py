@@ -37,6 +37,7 @@ TOPIC, TOPICS, NUMBER, UNIT = "{topic}", "{topics}", "{number}", "{unit}"
 ENTITY, PERSON, WHEN, VALUE, DOCUMENT = "{entity}", "{person}", "{when}", "{value}", "{document}"
 NOUN, NOUNS, BY, BYS, RELATION = "{noun}", "{nouns}", "{by}", "{bys}", "{relation}"
 FIRST, LAST = "^", "$"
+STEPS = 64  # that a weight of one is kept as; none is as much as two
 UNSURE = 0.2  # the least by which the words of the best type are ahead of the next one
 UNASKED, LISTED = "no question mark", "colon"
 # What goes before a slot: words of the same topic, an article, "the pattern" of "the pattern Role".
@@ -242,7 +243,7 @@ def features(masked: Sequence[str]) -> list[str]:
 def learned() -> TypeModel:
     """The model that ships."""
     with (resources.files(__package__) / FILE).open("rb") as file, np.load(file) as kept:
-        weights = kept["weights"].astype(np.float32)
+        weights = kept["weights"].astype(np.float32) / STEPS
         return TypeModel(
             types=cast("tuple[QuestionType, ...]", tuple(map(str, kept["types"]))),
             words=frozenset(map(str, kept["words"])),
