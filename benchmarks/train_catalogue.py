@@ -40,6 +40,7 @@ from wellread.text.tokens import tokens_of
 MODELS = ROOT / "src" / "wellread" / "ask" / "aggregate" / "read"
 # The file of each model to the examples that it is learned from.
 EXAMPLES = {FILE: "catalogue-examples.txt", FACTS: "fact-examples.txt"}
+STEPS = {FILE: 127, FACTS: 4095}  # in which the largest weight is kept
 PENALTY = {FILE: 0.15, FACTS: 0.05}
 LEAST_EXAMPLES = 2  # that have a feature
 
@@ -97,7 +98,8 @@ def learn(file: str) -> None:
         MODELS / file,
         readings=np.array(readings),
         features=np.array(list(kept)),
-        weights=weights.astype(np.float16),
+        weights=np.rint(weights * STEPS[file] / np.abs(weights).max()).astype(np.int16),
+        step=np.abs(weights).max() / STEPS[file],
         words=np.array([f"{word} {' '.join(known[word])}" for word in sorted(known)]),
         around=np.array(sorted(around)),
     )

@@ -122,7 +122,7 @@ def learned(name: str = FILE) -> CatalogueModel:
         for line in kept["around"]:
             reading, before, after = str(line).split(" ")
             around.setdefault(reading, set()).add((before, after))
-        weights = kept["weights"].astype(np.float32)
+        weights = kept["weights"].astype(np.float32) * np.float32(kept["step"])
         return CatalogueModel(
             readings=tuple(map(str, kept["readings"])),
             weights=dict(zip(map(str, kept["features"]), weights, strict=True)),
