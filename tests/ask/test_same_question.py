@@ -14,6 +14,7 @@ from wellread.ask.retrieve.same_question import same
         ("How do I close an account?", "Is there a way to close an account?"),
         ("What does a kayak cost?", "How much does a kayak cost?"),
         ("How much is a kayak?", "What does a kayak cost?"),
+        ("How long may a kayak be rented?", "How long may kayaks be rented for?"),
         ("How do I delete a photo?", "how can i remove a picture"),
         ("In Lima, where can I rent a kayak?", "Where can I rent a kayak in Lima?"),
         (

@@ -55,6 +55,8 @@ def same(asked: str, past: str, similarity: float) -> bool:
         return False
     if Counter(word for word, _ in one.words) != Counter(word for word, _ in other.words):
         return False
+    if one.dangling and other.dangling and one.dangling != other.dangling:
+        return False
     if len(one.acting) > 1 < len(other.acting) and one.acting != other.acting:
         return False
     return _in_order(one, other) or _by_pivot(one) == _by_pivot(other)
@@ -70,7 +72,8 @@ class _Reading:
         polar: whether yes or no answers it.
         words: what its words mean that say something, in order, each with the preposition before.
         acting: who acts on whom, as far as pronouns tell.
-        exact: negations, amounts, the time of its verbs, prepositions that nothing follows.
+        dangling: prepositions that nothing follows ("turn it off").
+        exact: negations, amounts, the time of its verbs.
         of_the_moment: whether its answer is another one tomorrow.
     """
 
@@ -79,6 +82,7 @@ class _Reading:
     polar: bool
     words: tuple[tuple[str, str], ...]
     acting: tuple[str, ...]
+    dangling: frozenset[str]
     exact: tuple[object, ...]
     of_the_moment: bool
 
@@ -97,11 +101,11 @@ def _read(question: str) -> _Reading:
         polar=bool(said) and said[0] in BE | AUXILIARIES | {"has", "have", "had"},
         words=tuple(words),
         acting=tuple(word for word in said if word in _ACTING),
+        dangling=dangling,
         exact=(
             text.negations,
             frozenset((each.value, each.unit) for each in text.quantities if each.unit),
             _PAST_OR_COMING.isdisjoint(said),
-            dangling,
         ),
         of_the_moment=moving or not OF_THE_MOMENT.isdisjoint(said),
     )
