@@ -127,6 +127,8 @@ NUMBERS_AND_TIMES = frozenset(
 
 # --- questions that mean the same -----------------------------------------------------------------
 
+# Beside prepositions, what stands between two sides or behind a verb ("turn it off").
+BETWEEN_SIDES = frozenset("than to of versus on off up down out".split())
 # Words whose meaning is another one tomorrow.
 OF_THE_MOMENT = frozenset(
     """

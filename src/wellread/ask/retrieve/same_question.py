@@ -24,13 +24,13 @@ from wellread.text.english import (
     QUESTION_WORDS,
     STOP_WORDS,
 )
-from wellread.text.english_common import AROUND_A_QUESTION, OF_THE_MOMENT, SYNONYMS
+from wellread.text.english_common import AROUND_A_QUESTION, BETWEEN_SIDES, OF_THE_MOMENT, SYNONYMS
 from wellread.text.parsed import parse
 from wellread.text.periods import RELATIVE, expressions_of
 from wellread.text.words import stem
 
 LEAST = 0.8  # cosine of two questions that mean the same
-_PIVOTS = PREPOSITIONS | {"than", "to", "of", "versus", "on", "off", "up", "down", "out"}
+_PIVOTS = PREPOSITIONS | BETWEEN_SIDES
 _SUBJECTS = {"me": "i", "him": "he", "her": "she", "them": "they", "us": "we"}
 _ACTING = frozenset(_SUBJECTS.values())
 _BEFORE_A_NAME = DETERMINERS | {"my", "their", "his", "its", "your", "our", "this", "that"}
