@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from wellread.ask.write.parse_draft import VisibleStream, parse_draft
@@ -51,6 +51,7 @@ def test_what_is_withheld_is_counted() -> None:
     assert tail.tail.data_gaps == ("b",)
 
 
+@example("!![", [])
 @given(st.text(alphabet="![]()<>a/ .\nhtp:e1`", max_size=60), st.lists(st.integers(1, 9)))
 def test_a_stream_is_as_harmless_however_it_is_cut(text: str, cuts: list[int]) -> None:
     whole, cut = VisibleStream(GUARD), VisibleStream(GUARD)

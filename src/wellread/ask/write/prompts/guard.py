@@ -159,7 +159,7 @@ class Guard:
             text = _LINK.sub(self._link, text)
         text = "\n".join(line for line in text.split("\n") if not _DEFINITION.fullmatch(line))
         # What is left open could be closed by what follows: a stream, a page around it.
-        text = text.replace("![", "[").replace("](", "] (")
+        text = re.sub(r"!+\[", "[", text).replace("](", "] (")
         text = re.sub(r"<(?=[A-Za-z/!?])(?![A-Za-z]\w*>)", "< ", text)
         return _ADDRESS.sub(self._address, text)
 
