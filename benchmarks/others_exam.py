@@ -18,14 +18,14 @@ import asyncio
 import gzip
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.exam_marks import JUDGEMENTS, SURE, Row, read_rows
 from benchmarks.homes import open_home, refresh
 from benchmarks.paths import CACHE, RESULTS, ROOT, eval_data
-from wellread.answers import NOBODY, Question
+from wellread.answers import NOBODY, Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
@@ -62,22 +62,34 @@ def main() -> None:
 
 
 async def answers(kb: KnowledgeBase, asked: Sequence[Row]) -> list[Row]:
-    """Every question with what was delivered, each conversation in its order."""
-    sessions: dict[str, str] = {}
+    """Every question with what was delivered."""
     rows: list[Row] = []
+    async for one, given in in_turn(kb, asked, "kind"):
+        row = {"confidence": given.confidence.score, "refused": given.answered_by == NOBODY}
+        table = [list(line) for line in given.table.rows] if given.table else []
+        rows.append({**one, "key": one["answer"], "answer": given.text, "table": table} | row)
+    return rows
+
+
+async def in_turn(
+    kb: KnowledgeBase, asked: Sequence[Row], collection: str
+) -> AsyncIterator[tuple[Row, Answer]]:
+    """Every question with its answer, each conversation in its order.
+
+    Args:
+        collection: the field of a question that names the collection which is asked.
+    """
+    sessions: dict[str, str] = {}
     for one in sorted(asked, key=lambda row: bool(row["follows"])):
         question = Question(
             text=one["question"],
-            filters=Filters(collections=(one["kind"],)),
+            filters=Filters(collections=(one[collection],)),
             session_id=sessions.get(one["follows"], f"exam-{one['id']}"),
             fresh=True,
         )
         given = await final(answer(kb, question))
         sessions[one["id"]] = given.session_id
-        row = {"confidence": given.confidence.score, "refused": given.answered_by == NOBODY}
-        table = [list(line) for line in given.table.rows] if given.table else []
-        rows.append({**one, "key": one["answer"], "answer": given.text, "table": table} | row)
-    return rows
+        yield one, given
 
 
 # --- what was judged -------------------------------------------------------------------------
@@ -89,19 +101,26 @@ def tables(asked: Sequence[Row]) -> Iterator[str]:
     for name, what in RUNS.items():
         rows = [questions[row["id"]] | row for row in judged(name)]
         yield f"\n{what}:\n"
-        yield "| | of | " + " | ".join(JUDGEMENTS) + " |"
-        yield "|---|---|" + "---|" * len(JUDGEMENTS)
         groups: list[tuple[str, list[Row]]] = [("all", rows)]
         for key in ("kind", "type"):
             groups += [
                 (value, [row for row in rows if row[key] == value])
                 for value in sorted({row[key] for row in rows})
             ]
-        for group, held in groups:
-            counts = [sum(row["judged"] == each for row in held) for each in JUDGEMENTS]
-            yield f"| {group} | {len(held)} | " + " | ".join(map(str, counts)) + " |"
+        yield from counted(groups, JUDGEMENTS)
         yield ""
         yield from figures(rows)
+
+
+def counted(
+    groups: Iterable[tuple[str, Sequence[Row]]], judgements: Sequence[str]
+) -> Iterator[str]:
+    """How many of each group were judged how, as a Markdown table."""
+    yield "| | of | " + " | ".join(judgements) + " |"
+    yield "|---|---|" + "---|" * len(judgements)
+    for group, held in groups:
+        counts = [sum(row["judged"] == each for row in held) for each in judgements]
+        yield f"| {group} | {len(held)} | " + " | ".join(map(str, counts)) + " |"
 
 
 def judged(name: str) -> list[Row]:

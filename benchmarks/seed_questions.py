@@ -23,13 +23,12 @@ from pathlib import Path
 
 from benchmarks.exam_marks import Row, read_rows
 from benchmarks.homes import default_embedder
+from benchmarks.others_exam import counted, in_turn
 from benchmarks.paths import CACHE, ROOT
-from wellread.answers import NOBODY, Answer, Question
-from wellread.ask.answer import answer, final
+from wellread.answers import NOBODY, Answer
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.features.asking.past_beside import past_beside
-from wellread.types import Filters
 
 MATERIAL = ROOT / "benchmarks" / "seed_material"
 QUESTIONS = ROOT / "benchmarks" / "questions" / "seeds.jsonl"
@@ -74,20 +73,11 @@ def write(folder: Path, now: datetime) -> None:
 
 
 async def answers(kb: KnowledgeBase, asked: Sequence[Row]) -> list[Row]:
-    """Every question with what was shown, each conversation in its order."""
-    sessions: dict[str, str] = {}
-    rows: list[Row] = []
-    for one in asked:
-        question = Question(
-            text=one["question"],
-            filters=Filters(collections=(one["seed"],)),
-            session_id=sessions.get(one["follows"], f"seed-{one['id']}"),
-            fresh=True,
-        )
-        given = await final(answer(kb, question))
-        sessions[one["id"]] = given.session_id
-        rows.append(one | {"right": one["answer"]} | shown(kb, given))
-    return rows
+    """Every question with what was shown."""
+    return [
+        one | {"right": one["answer"]} | shown(kb, given)
+        async for one, given in in_turn(kb, asked, "seed")
+    ]
 
 
 def shown(kb: KnowledgeBase, given: Answer) -> Row:
@@ -114,16 +104,12 @@ def tables(asked: Sequence[Row], judged: Sequence[Row]) -> Iterator[str]:
     for run in dict.fromkeys(row["run"] for row in judged):
         rows = [questions[row["id"]] | row for row in judged if row["run"] == run]
         yield f"\n{run}:\n"
-        yield "| | of | " + " | ".join(JUDGEMENTS) + " |"
-        yield "|---|---|" + "---|" * len(JUDGEMENTS)
         groups = [
             (name, [row for row in rows if row["seed"] == seed]) for seed, name in SEEDS.items()
         ]
         groups.append(("the authors' examples", [row for row in rows if row["example"]]))
         groups.append(("all", rows))
-        for name, held in groups:
-            counts = [sum(row["judged"] == each for row in held) for each in JUDGEMENTS]
-            yield f"| {name} | {len(held)} | " + " | ".join(map(str, counts)) + " |"
+        yield from counted(groups, JUDGEMENTS)
 
 
 if __name__ == "__main__":

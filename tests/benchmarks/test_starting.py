@@ -34,8 +34,10 @@ SMALL: dict[str, list[str]] = {
     "golden": ["record", "first", "--sets", "sample"],
     "hostile": ["--half", "dev"],
     "malformed": ["--requests", "5"],
+    "others_exam": ["judged"],
     "reader_latency": [],
     "report": [],
+    "seed_questions": ["judged"],
 }
 SETS: dict[str, AskedSet | JudgedSet] = {**extractive.SETS, **retrieval.SETS}
 EMBEDDER = ReadableEmbedder()

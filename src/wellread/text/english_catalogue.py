@@ -110,6 +110,13 @@ AROUND_A_WALK = frozenset(
 # --- facts about a document --------------------------------------------------------------------
 # Before a name they only point at it.
 POINTING = frozenset("the a an this that these those our my your".split())
+# What any text has, so that it says nothing of which items are asked for.
+ANY_ITEMS = frozenset(
+    """
+    summary overview gist synopsis outline content subject topic theme agenda section chapter item
+    highlight nutshell tldr point
+    """.split()
+)
 SUMMING_UP = frozenset("summarize summarized sum outline recap describe digest".split())
 # Any of them may be called so, whatever its kind.
 DOCUMENT_NOUNS = frozenset(

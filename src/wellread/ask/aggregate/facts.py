@@ -24,7 +24,6 @@ from wellread.ask.aggregate.queries.result import (
     limits_of,
     scope_of,
 )
-from wellread.ask.aggregate.read.catalogue_reading import FACTS, learned
 from wellread.ask.aggregate.read.read_facts import OF_A_TEXT, Fact, FactAsked, read_fact
 from wellread.ask.understand.answer_kind import asked_items, defines
 from wellread.ask.understand.document_names import LIKELY, SURE, Meant
@@ -33,6 +32,7 @@ from wellread.kb import KnowledgeBase
 from wellread.locators import Marks, format_time
 from wellread.questions import Analysis
 from wellread.store.catalogue.documents.aggregates import Entry
+from wellread.text.english_catalogue import ANY_ITEMS
 from wellread.text.headlines import shortened
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
@@ -382,5 +382,4 @@ def _tellers(kb: KnowledgeBase, entries: Sequence[Entry]) -> list[_Teller]:
 @cache
 def _any_items() -> frozenset[str]:
     """The stems of the words for the items of any text."""
-    words = learned(FACTS).words.items()
-    return parse(" ".join(word for word, facts in words if facts == {"summary"})).stem_set
+    return parse(" ".join(ANY_ITEMS)).stem_set
