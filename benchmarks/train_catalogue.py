@@ -24,8 +24,6 @@ from benchmarks.paths import ROOT
 from wellread.ask.aggregate.read.catalogue_reading import (
     FACTS,
     FILE,
-    FIRST,
-    LAST,
     LEAST,
     NAMING,
     SURE,
@@ -34,6 +32,7 @@ from wellread.ask.aggregate.read.catalogue_reading import (
     features,
     joined,
 )
+from wellread.ask.understand.question_type import FIRST, LAST
 from wellread.text.english import PREPOSITIONS, STOP_WORDS
 from wellread.text.tokens import tokens_of
 

@@ -84,7 +84,7 @@ def analyse(
         constraints=tuple(one.constraint for one in limits),
         entities=entities,
         sides=sides_of(text, entities) if sort == "comparative" else (),
-        reasons=(f"{sort}: “{told}”", why),
+        reasons=(f"{sort}: “{told}”" if told else f"{sort}: no word tells another type", why),
         persona=whose.speakers if whose else (),
     )
 

@@ -232,11 +232,15 @@ def marks_of(text: str) -> list[str]:
 def features(masked: Sequence[str]) -> list[str]:
     """The words of a masked question, their stems, pairs and triples, and its marks, each once."""
     words = [word for word in masked if word not in (UNASKED, LISTED)]
-    ends = [FIRST, *words, LAST]
-    pairs = (" ".join(pair) for pair in pairwise(ends))
-    triples = (" ".join(three) for three in zip(ends, ends[1:], ends[2:], strict=False))
     stems = (f"~{stem(word)}" for word in words if not word.startswith("{"))
-    return list(dict.fromkeys((*masked, *stems, *pairs, *triples)))
+    return list(dict.fromkeys((*masked, *stems, *pairs_and_triples(words))))
+
+
+def pairs_and_triples(words: Sequence[str]) -> Iterator[str]:
+    """Neighbouring words, the two ends of the question among them."""
+    ends = [FIRST, *words, LAST]
+    yield from map(" ".join, pairwise(ends))
+    yield from map(" ".join, zip(ends, ends[1:], ends[2:], strict=False))
 
 
 @cache

@@ -30,6 +30,7 @@ from wellread.ask.aggregate.queries.query import (
 )
 from wellread.ask.aggregate.read.relation_senses import RelationWords, Said
 from wellread.ask.understand.mentions import people_in
+from wellread.ask.understand.question_type import FIRST, LAST, pairs_and_triples
 from wellread.ask.understand.time_windows import of_days
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.questions import Analysis, ConstraintKind, NamedEntity
@@ -44,7 +45,6 @@ FACTS = "facts_model.npz"  # of facts of documents (``read_facts.py``)
 TEXTS = "passages"  # the reading of questions about what texts say
 NAMING = "naming"  # beside a reading: documents have to name the topic
 TOPIC = "{topic}"
-FIRST, LAST = "^", "$"
 # Readings that are asked for alike: a word, or a place of the topic, of one is one of the others.
 LOOKING = frozenset(("count", "mentions", "list", "exists"))
 _ALIKE: tuple[frozenset[str], ...] = (
@@ -108,10 +108,7 @@ class CatalogueModel:
 
 def features(masked: Sequence[str]) -> list[str]:
     """The words, pairs and triples of words of a masked question, each once."""
-    ends = [FIRST, *masked, LAST]
-    pairs = (" ".join(pair) for pair in pairwise(ends))
-    triples = (" ".join(three) for three in zip(ends, ends[1:], ends[2:], strict=False))
-    return list(dict.fromkeys((*masked, *pairs, *triples)))
+    return list(dict.fromkeys((*masked, *pairs_and_triples(masked))))
 
 
 @cache
