@@ -227,8 +227,8 @@ constraints, entities and mode before the rules were written. Half a was tuned o
 questions have one author, so expect less on questions of others; for false constraints there are
 such questions. Half b is not untouched either: its figures were printed by every tuning run, two
 defects that it showed were mended (before that its constraints were right for .973), and five
-labels of half a were changed after outputs were seen. Since types are learned from examples of another
-hand (docs/decisions/084) half b is the better test of them, and it fell from .977 to .913.
+labels of half a were changed after outputs were seen. Since types are learned from examples of
+another hand (docs/decisions/084) half b is the better test of them, and it fell from .977 to .913.
 
 """
 
