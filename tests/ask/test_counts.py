@@ -225,6 +225,23 @@ def test_nothing_is_a_count_too(kb: KnowledgeBase) -> None:
     assert tally.sentence == "There are no articles mentioning “zeppelins”."
 
 
+def test_where_none_is_marked_so_what_there_is_is_told(kb: KnowledgeBase) -> None:
+    """A saved web page may have come as a text: nobody said that the base has none."""
+    tally = ask(kb, "How many web pages are there?")
+    assert (tally.number, tally.rows) == (0, ())
+    assert tally.sentence == (
+        "None of 8 documents is marked as “web page”: "
+        "4 of the kind article, 3 of the kind entity, 1 of the kind transcript."
+    )
+    assert tally.certainty < 0.95
+
+
+def test_the_oldest_of_undated_documents_is_not_told(kb: KnowledgeBase) -> None:
+    entries = Noun(what="documents", one="entry", filters=Filters(kinds=("entity",)))
+    query = CatalogueQuery(form="list", of=entries, order="oldest", limit=5)
+    assert execute(kb, query) is None
+
+
 # --- borders ---------------------------------------------------------------------------------
 
 

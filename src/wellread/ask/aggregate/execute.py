@@ -40,6 +40,7 @@ from wellread.types import Filters
 
 DATE = "Date"  # the column of documents that has it
 BY_THE_WORD = 0.75  # that the first text with a word is the first that is about the thing
+NONE_MARKED = 0.75  # that none is there where none is marked as what is asked for
 
 _FORMS = {
     "count": counted,
@@ -68,12 +69,14 @@ def execute(
         query = replace(query, order="latest")  # of those, and not of all there are
     dated = query.order == "newest"
     where = [replace(one, published_from=None, published_to=None) for one in query.where]
-    scope = scope_of(kb, where if dated else query.where)
+    whole = scope = scope_of(kb, where if dated else query.where)
     if query.of.filters != Filters():
-        scope = scope.within(query.of.filters)
+        scope = whole.within(query.of.filters)
     result = _worked_out(scope, query, asked)
     if result is None:
         return None
+    if not result.number and scope is not whole:
+        result = _none_marked(whole, query, result)
     result = replace(
         result,
         relaxed=(*query.relaxed, *result.relaxed),
@@ -84,6 +87,22 @@ def execute(
     return _edge(_cut(_ordered(result, query.order), query.limit), query)
 
 
+def _none_marked(whole: Scope, query: CatalogueQuery, result: AggregateResult) -> AggregateResult:
+    """A count of nothing with what there is instead: what is asked for may be marked otherwise."""
+    if query.of.what != "documents" or query.about or query.related or query.form == "exists":
+        return result
+    kinds = whole.kb.catalogue.censuses.sizes(("kind",), whole.limits)
+    if not kinds:
+        return result
+    number = sum(kinds.values())
+    parts = ", ".join(f"{size:,} of the kind {kind}" for (kind,), size in kinds.items())
+    said = "".join(f" {part}" for part in whole.said)
+    documents = "The only document" if number == 1 else f"None of {number:,} documents"
+    verb = "is not" if number == 1 else "is"
+    sentence = f"{documents}{said} {verb} marked as “{query.of.one}”: {parts}."
+    return replace(result, sentence=sentence, certainty=NONE_MARKED)
+
+
 def _edge(result: AggregateResult, query: CatalogueQuery) -> AggregateResult | None:
     """The result with the word for the rows that are left of those in the order of dates.
 
@@ -91,12 +110,14 @@ def _edge(result: AggregateResult, query: CatalogueQuery) -> AggregateResult | N
     """
     told = {"oldest": "first", "latest": "last"}.get(query.order, "")
     many = len(result.rows)
-    if not told or query.limit is None or (result.number or 0) <= many:
+    if not told or query.limit is None:
         return result
-    if DATE in result.columns:
+    if DATE in result.columns and (many > 1 or (result.number or 0) > many):
         place = result.columns.index(DATE)
         if not all(row.cells[place] for row in result.rows):
             return None
+    if (result.number or 0) <= many:
+        return result
     these = f"the {told} is" if many == 1 else f"the {told} {many} are"
     sure = min(result.certainty, BY_THE_WORD)
     return replace(result, sentence=f"{result.sentence[:-1]}; {these}:", certainty=sure)
