@@ -65,8 +65,9 @@ async def answers(kb: KnowledgeBase, asked: Sequence[Row]) -> list[Row]:
     """Every question with what was delivered."""
     rows: list[Row] = []
     async for one, given in in_turn(kb, asked, "kind"):
-        row = {"confidence": given.confidence.score, "refused": given.answered_by == NOBODY}
+        row: Row = {"confidence": given.confidence.score, "refused": given.answered_by == NOBODY}
         table = [list(line) for line in given.table.rows] if given.table else []
+        row["marked"] = [sentence.text for sentence in given.sentences if sentence.marked]
         rows.append({**one, "key": one["answer"], "answer": given.text, "table": table} | row)
     return rows
 
