@@ -4,8 +4,7 @@
 
 Of each set some passages are drawn: all that answer the drawn queries, and others by chance. Each
 embedder, one after the other in this process, embeds them as ingest does; the lists are then the
-nearest vectors alone, and these joined with BM25 by the default weights. The home of a set has to
-be there already (``benchmarks.retrieval`` makes it).
+nearest vectors alone, and these joined with BM25 by the default weights.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.homes import open_home
+from benchmarks.homes import filled
 from benchmarks.paths import CACHE
 from benchmarks.record import save
 from benchmarks.retrieval import SETS, TEXT, VECTOR
@@ -62,7 +61,7 @@ def main() -> None:
     options = parser.parse_args()
     drawn = {}
     for name in options.sets.split(","):
-        with open_home(name) as kb:
+        with filled(name, SETS[name].write) as kb:
             drawn[name] = draw(kb, SETS[name], options.queries, options.passages)
     figures: dict[str, Any] = {"sets": {name: _sizes(part) for name, part in drawn.items()}}
     figures["embedders"] = {}

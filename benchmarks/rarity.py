@@ -5,8 +5,7 @@
 Closeness (``models/readers/proximity.py``) weighs a question's words by how few of the 60
 candidates hold them. Here the same candidates are put in order again with the rarity of the whole
 base (passages that hold the word), with the mean of both, with every word worth the same, and, as
-shipped but for that, with other weights of a title that holds the words. The home of a set has to
-be there already (``benchmarks.retrieval`` makes it).
+shipped but for that, with other weights of a title that holds the words.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from benchmarks.homes import open_home
+from benchmarks.homes import filled
 from benchmarks.record import save
 from benchmarks.retrieval import SETS
 from benchmarks.sets.judged import JudgedSet, Query, ranking
@@ -44,7 +43,7 @@ def main() -> None:
     options = parser.parse_args()
     figures: dict[str, Any] = {}
     for name in options.sets.split(","):
-        with open_home(name) as kb:
+        with filled(name, SETS[name].write) as kb:
             figures[name] = compared(kb, SETS[name])
         print(name, figures[name], flush=True)
     save("rarity", figures)

@@ -23,7 +23,7 @@ from unittest.mock import patch
 import numpy as np
 
 from benchmarks.extractive import holds_gold
-from benchmarks.homes import open_home
+from benchmarks.homes import filled
 from benchmarks.paths import CACHE
 from benchmarks.record import save
 from benchmarks.sets.asked import Asked
@@ -96,7 +96,7 @@ def record(name: str) -> list[Row]:
         "qa": {"confidence_threshold": 0.0},
         "cache": {"answers": False},
     }
-    with open_home(chosen.name, overrides) as kb:
+    with filled(chosen.name, chosen.write, overrides) as kb:
         rows = asyncio.run(_ask(kb, name, chosen.questions(kb)))
     keep(name, rows)
     return rows

@@ -35,7 +35,6 @@ SMALL: dict[str, list[str]] = {
     "hostile": ["--half", "dev"],
     "malformed": ["--requests", "5"],
     "others_exam": ["judged"],
-    "reader_latency": [],
     "report": [],
     "seed_questions": ["judged"],
 }
