@@ -27,8 +27,6 @@ from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import seen_by
 from wellread.learning.feedback_giving import give_feedback
 from wellread.serve.guards.route_rules import rules
-from wellread.serve.mcp.places import cursor_at, placed
-from wellread.serve.mcp.served import Served
 from wellread.serve.web.ingest_runs import _ingest
 from wellread.serve.web.page_images import PageImages
 from wellread.serve.web.pages import document_pages
@@ -265,12 +263,9 @@ OPENED = [
     "fetch id {id}",
     "fetch id {title}",
     "fetch id {passage}",
-    "fetch id {id} cursor {fetch}",
     "open_source source {id}",
     "open_source source {passage}",
-    "open_source source {id} cursor {open_source}",
     "read uri wellread://documents/{id}",
-    "read uri wellread://documents/{id}?cursor={resource}",
 ]
 
 
@@ -282,9 +277,7 @@ async def test_every_way_to_open_a_document_is_in_the_log_with_its_id(
     for name in ("recording_beside", "original_pdf"):
         monkeypatch.setattr(document_pages, name, lambda *_: file)
     monkeypatch.setattr(PageImages, "png", lambda *_: b"a picture")
-    place = placed(Served(kb=kb), talk.id)
-    names = {one: cursor_at(one, place, start=5) for one in ("fetch", "open_source", "resource")}
-    names |= {"id": talk.id, "uri": talk.uri, "title": talk.title}
+    names = {"id": talk.id, "uri": talk.uri, "title": talk.title}
     names["passage"] = kb.catalogue.passages_of([talk.id])[0].id
     _, key = accounts.keys.new(accounts.users.named("rea").id, "script", ("read", "ask"))
     async with server.router.lifespan_context(server), program(server, key) as client:
