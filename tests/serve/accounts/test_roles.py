@@ -1,4 +1,4 @@
-"""What each role may, the audit log, quotas, and being forgotten."""
+"""What each role may, the audit log, and being forgotten."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from tests.serve.rights.test_rights_tools import begun, call
 from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.past_questions import verified_similar
-from wellread.calls import Call, paid_by
-from wellread.errors import BudgetError
 from wellread.ingest.forget_user import forget_user
 from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
@@ -347,43 +345,6 @@ def test_a_wrong_clock_signs_few_out(accounts: Accounts) -> None:
     assert len(accounts.sessions.of(rea)) == 3  # those of two days ago and later, and the new one
 
 
-# --- quotas ---
-
-
-def test_a_quota_of_a_user_and_of_a_group_is_kept(kb: KnowledgeBase, accounts: Accounts) -> None:
-    rea, ed = accounts.users.named("rea"), accounts.users.named("ed")
-
-    def spend(owner: str, dollars: float) -> None:
-        call = Call(purpose="answer", provider="p", model="m", cost=dollars)
-        with paid_by(owner):
-            kb.ledger.end(kb.ledger.begin(lambda: call), call)
-
-    spend(rea.id, 5)  # no limit yet
-    accounts.users.set_quota(rea.id, 6.0)
-    spend(rea.id, 0.5)
-    with pytest.raises(BudgetError, match="quota of rea is"):
-        spend(rea.id, 0.6)
-    spend(ed.id, 3)
-    crew = accounts.groups.add("crew")
-    for user in (rea, ed):
-        accounts.groups.join(crew.id, user.id)
-    accounts.groups.set_quota(crew.id, 9.0)
-    with pytest.raises(BudgetError, match="quota of the group crew"):
-        spend(ed.id, 1)
-    spend("", 100)  # at the machine
-    assert {one.owner: one.cost for one in kb.catalogue.calls.newest(1)} == {"": 100}
-
-
-async def test_calls_of_models_are_paid_by_who_asks(
-    server: FastAPI, accounts: Accounts, kb: KnowledgeBase
-) -> None:
-    rea = accounts.users.named("rea")
-    _, key = accounts.keys.new(rea.id, "script", ("read", "ask"))
-    async with program(server, key) as client:
-        assert (await client.post("/api/ask", json={"question": ASKED})).status_code == 200
-    assert {one.owner for one in kb.catalogue.calls.newest(10)} <= {rea.id}
-
-
 # --- being forgotten ---
 
 
@@ -453,13 +414,11 @@ async def test_an_admin_manages_users_in_the_browser(visitor: Visitor, accounts:
             return (await client.post(f"/users/{zoe.id}/change", data=data)).status_code
 
         assert [await change(*one) for one in (("role", "editor"), ("join", "crew"))] == [303, 303]
-        assert await change("quota", "2.5") == 303
-        assert await change("quota", "many") == 400
         grant = {"collection": "town", "to": "group:crew", "role": "reader"}
         assert (await client.post("/users/grants", data=grant)).status_code == 303
         page = (await client.get("/users?format=json")).json()
         (seen,) = [one for one in page["users"] if one["name"] == "zoe"]
-        assert (seen["role"], seen["groups"], seen["monthly_dollars"]) == ("editor", ["crew"], 2.5)
+        assert (seen["role"], seen["groups"]) == ("editor", ["crew"])
         assert accounts.rights.of(accounts.users.named("zoe")).asker.reads == frozenset({"town"})
         assert await change("disable") == 303
         last = await client.post(

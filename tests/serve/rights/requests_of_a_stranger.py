@@ -294,7 +294,7 @@ EXAMPLES: dict[str, list[Example]] = {
     "POST /users/grants": form("/users/grants"),
     "POST /users/grants/take": form("/users/grants/take"),
     "POST /users/groups": form("/users/groups"),
-    "POST /users/groups/{group_id}/change": form("/users/groups/nosuchgroup/change"),
+    "POST /users/groups/{group_id}/remove": form("/users/groups/nosuchgroup/remove"),
     "POST /users/{user_id}/change": form("/users/rivalowner/change"),
     "POST /users/{user_id}/remove": form("/users/rivalowner/remove"),
 }

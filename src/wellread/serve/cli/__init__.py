@@ -125,7 +125,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     },
     "accounts.users_cli": {"users": "Accounts of people."},
     "accounts.groups_cli": {
-        "groups": "Users that share grants and a quota.",
+        "groups": "Users that share grants.",
         "grants": "Which collections are open to whom.",
     },
     "accounts.keys_cli": {

@@ -155,7 +155,7 @@ admin  POST    /users
 admin  POST    /users/{user_id}/change
 admin  POST    /users/{user_id}/remove
 admin  POST    /users/groups
-admin  POST    /users/groups/{group_id}/change
+admin  POST    /users/groups/{group_id}/remove
 admin  POST    /users/grants
 admin  POST    /users/grants/take
 admin  GET     /users/audit
