@@ -1,4 +1,4 @@
-"""The page of metrics in a browser: figures of what was asked, charts, calibration and back."""
+"""The page of metrics in a browser: figures of what was asked, and charts."""
 
 from __future__ import annotations
 
@@ -12,21 +12,19 @@ from playwright.sync_api import BrowserContext, expect
 from tests.browser.conftest import Watched, serve, stop
 from tests.browser.test_accessibility import check
 from tests.learning.ledger import cited, rated, unanswered
-from tests.learning.test_calibrate import answers, too_sure
 
 from wellread.kb import open_kb
 
 
 @pytest.fixture(scope="module")
 def rated_site(sample_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a server over the sample with 240 rated answers that were too sure."""
+    """The address of a server over the sample with answers that were rated."""
     home = tmp_path_factory.mktemp("rated") / "home"
     shutil.copytree(sample_home, home)
     with open_kb(home) as kb:
-        for one in answers(too_sure, 240):
-            kb.catalogue.record_answer(cited(one.answer_id, one.shipped, question=one.question))
-            ((author, score),) = one.ratings
-            kb.catalogue.feedback.put(rated(one.answer_id, score, author, one.question))
+        for number in range(3):
+            kb.catalogue.record_answer(cited(f"ans_{number}"))
+            kb.catalogue.feedback.put(rated(f"ans_{number}", 90))
         kb.catalogue.record_answer(unanswered("ans_none"))
     process, address = serve(home)
     yield address
@@ -64,19 +62,7 @@ def test_what_was_asked_is_counted(watched: Watched, site: str) -> None:
 def test_figures_and_charts_have_no_violation(metrics_page: Watched, rated_site: str) -> None:
     page = metrics_page.page
     page.goto(f"{rated_site}/figures?period=all")
-    expect(page.get_by_role("img", name=re.compile("Mean rating"))).to_be_visible()
+    expect(page.get_by_text("90 of 100")).to_be_visible()
     page.get_by_text("The numbers of the chart").click()
     expect(page.get_by_role("region", name="Numbers of the chart")).to_be_visible()
     assert check(page) == {}
-
-
-def test_confidence_is_fitted_and_brought_back(metrics_page: Watched, rated_site: str) -> None:
-    page = metrics_page.page
-    page.goto(f"{rated_site}/figures")
-    page.get_by_role("button", name="Fit, and keep if better").click()
-    expect(page.locator(".notice")).to_contain_text("Kept: better on answers")
-    assert check(page) == {}
-    page.get_by_role("link", name="Back to the metrics").click()
-    expect(page.get_by_text("calibrated on 240 answers")).to_be_visible()
-    page.get_by_role("button", name="Bring back the one before").click()
-    expect(page.get_by_text("Confidence is as it ships with the package.")).to_be_visible()

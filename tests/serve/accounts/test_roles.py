@@ -224,7 +224,7 @@ async def test_the_log_says_who_did_what(
         await client.post("/sign-in", data={"name": "my own password", "password": "x"})
     _, key = accounts.keys.new(root.id, "script", ("read", "edit", "admin"))
     async with program(server, key) as client:
-        await client.delete("/api/calibration")
+        await client.delete("/api/answers/none/feedback")
     log = accounts.audit.newest()[::-1]
     told = [(one.user, one.action, one.target, one.outcome) for one in log]
     assert told == [
@@ -232,7 +232,7 @@ async def test_the_log_says_who_did_what(
         ("rea", "opened", "/view/{document_id}", ""),
         ("rea", "changed", "POST /library/sample", "403"),
         ("", "sign-in failed", "", "wrong password"),
-        ("root", "changed", "DELETE /api/calibration", told[4][3]),
+        ("root", "changed", "DELETE /api/answers/{answer_id}/feedback", told[4][3]),
     ]
     assert log[1].documents == (document,)
     assert log[4].key_id

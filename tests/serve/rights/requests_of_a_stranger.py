@@ -170,9 +170,6 @@ EXAMPLES: dict[str, list[Example]] = {
     "GET /api/coverage": scoped("/api/coverage"),
     "GET /api/metrics": get("/api/metrics", {"period": "all"}),
     "GET /metrics": get("/metrics"),
-    "GET /api/calibration": get("/api/calibration"),
-    "POST /api/calibration": post("/api/calibration", {"dry_run": True}),
-    "DELETE /api/calibration": get("/api/calibration"),
     "GET /api/preferences": get("/api/preferences"),
     "PATCH /api/preferences": post(
         "/api/preferences", {"preferred": ["{f_document}"]}, {"length": "short"}
@@ -265,7 +262,6 @@ EXAMPLES: dict[str, list[Example]] = {
         "/gaps/{f_gap}/status", {"status": "closed", "cluster": "{f_gap}"}
     ),
     "GET /figures": page("/figures"),
-    "POST /figures/calibration": form("/figures/calibration", {}),
     "GET /preferences": page("/preferences"),
     "POST /preferences": form("/preferences", {"preferred": "{f_document}"}),
     "POST /preferences/learned": form("/preferences/learned", {"consent": "yes"}),

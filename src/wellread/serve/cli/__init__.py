@@ -116,8 +116,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "preferences": "Show or change what you prefer: sources, length, persona."
     },
     "learning.metrics_cli": {
-        "metrics": "Show how the base is asked and how it answers, for a period.",
-        "calibrate": "Fit confidence on this base's rated answers, where that is better.",
+        "metrics": "Show how the base is asked and how it answers, for a period."
     },
     "mcp_cli": {"mcp": "Answer Claude, Cursor and other programs that speak MCP."},
     "learning.gaps_cli": {
