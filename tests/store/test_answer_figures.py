@@ -13,7 +13,7 @@ import time_machine
 from sqlalchemy import Executable, create_engine, select, text
 from tests.learning.ledger import NOW, cited, rated, sentence, unanswered
 
-from wellread.answers import Confidence, VerdictName
+from wellread.answers import VerdictName
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.asking import answer_facts_records
 from wellread.store.catalogue.learning.answer_figures import Within

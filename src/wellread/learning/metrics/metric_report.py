@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 
 from wellread.kb import KnowledgeBase
 from wellread.learning.metrics.metric_periods import Period, PeriodName, in_parts, period_of
-from wellread.store.catalogue.learning.answer_figures import Within
 from wellread.store.schema.figure_values import (
     Counted,
     GapCount,

@@ -141,7 +141,9 @@ def part_of(answer: Answer, tokens: int) -> AnswerPart:
         text=answer.text[: _end(answer.text, ordered, end)],
         sentences=ordered[:end],
         # An answer in one piece keeps what no sentence cites: the nearest of a refusal.
-        citations=tuple(c for c in answer.citations if not left_out or not ordered or c.id in cited),
+        citations=tuple(
+            c for c in answer.citations if not left_out or not ordered or c.id in cited
+        ),
         rows=rows,
         left_out=left_out,
     )

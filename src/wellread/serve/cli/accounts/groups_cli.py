@@ -13,9 +13,7 @@ from wellread.serve.terminal import fold, table, terminal_of, whole
 from wellread.store.catalogue.accounts import Accounts
 
 app = typer.Typer(rich_markup_mode=None)
-groups = typer.Typer(
-    rich_markup_mode=None, no_args_is_help=True, help="Users that share grants."
-)
+groups = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Users that share grants.")
 grants = typer.Typer(
     rich_markup_mode=None, no_args_is_help=True, help="Which collections are open to whom."
 )
