@@ -232,7 +232,7 @@ async def test_the_log_says_who_did_what(
         ("rea", "opened", "/view/{document_id}", ""),
         ("rea", "changed", "POST /library/sample", "403"),
         ("", "sign-in failed", "", "wrong password"),
-        ("root", "changed", "DELETE /api/answers/{answer_id}/feedback", told[4][3]),
+        ("root", "changed", "DELETE /api/answers/none/feedback", told[4][3]),
     ]
     assert log[1].documents == (document,)
     assert log[4].key_id
