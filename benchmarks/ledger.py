@@ -56,7 +56,6 @@ ADDRESSES = (
     "/api/metrics",
     "/api/metrics?period=all",
     "/metrics",
-    "/api/calibration",
     "/conversations",
     "/conversations?query=ferry",
     "/usage",

@@ -1,6 +1,6 @@
 """The text of an answer read as Markdown once: blocks, with its sentences in them.
 
-Each face draws these blocks: pages and files as HTML, a terminal by Rich. No HTML of a text is kept
+Each face draws these blocks: pages as HTML, a terminal by Rich. No HTML of a text is kept
 as such, no link and no image is followed, whoever wrote them: they are shown letter by letter.
 """
 

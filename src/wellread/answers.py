@@ -180,13 +180,12 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confidence:
-    """How sure: ``score`` 0-1 (``shipped``: before the base's own calibration), band, and why."""
+    """How sure: ``score`` 0-1, band, and why."""
 
     score: float
     band: Literal["high", "medium", "low", "none"]
     reasoning: str
     model_claim: float | None = None
-    shipped: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

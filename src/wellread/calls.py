@@ -34,7 +34,6 @@ class Call:
         model: the name that the provider knows it by.
         cost: US dollars; 0 when the price is unknown.
         error: why it failed, in a few fixed words; empty when it did not.
-        owner: the id of the user for whom it was made; empty for whoever sits at the machine.
     """
 
     purpose: str
@@ -45,25 +44,6 @@ class Call:
     cost: float = 0.0
     seconds: float = 0.0
     error: str = ""
-    owner: str = ""
-
-
-_payer: ContextVar[str] = ContextVar("payer", default="")
-
-
-@contextmanager
-def paid_by(owner: str) -> Iterator[None]:
-    """Calls that are made inside, also by tasks and threads begun there, are for this user."""
-    before = _payer.set(owner)
-    try:
-        yield
-    finally:
-        _payer.reset(before)
-
-
-def payer() -> str:
-    """The id of the user for whom calls are made here; empty for whoever sits at the machine."""
-    return _payer.get()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

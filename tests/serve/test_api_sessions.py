@@ -124,7 +124,6 @@ async def test_answers_are_listed_read_and_checked_again(
         ("markdown", "text/markdown; charset=utf-8", "md"),
         ("csl-json", "application/vnd.citationstyles.csl+json", "json"),
         ("bibtex", "application/x-bibtex; charset=utf-8", "bib"),
-        ("html", "text/html; charset=utf-8", "html"),
     ],
 )
 async def test_an_answer_is_exported(

@@ -1,12 +1,10 @@
-"""Metrics by command, by HTTP, for Prometheus and on the page; calibration by all three."""
+"""Metrics by command, by HTTP, for Prometheus and on the page."""
 
 from __future__ import annotations
 
 import json
-import shutil
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -14,17 +12,14 @@ import pytest
 import time_machine
 from prometheus_client.parser import text_string_to_metric_families
 from tests.learning.ledger import NOW, cited, rated, unanswered
-from tests.learning.test_calibrate import MADE, answers, too_sure
 from typer.testing import CliRunner
 
-from wellread.answers import Confidence, Question
-from wellread.ask.answer import answer, final
 from wellread.calls import Call
 from wellread.kb import KnowledgeBase
 from wellread.serve.cli import app
-from wellread.serve.features.learning.metric_bodies import ReliabilityBinBody, TrendBody
+from wellread.serve.features.learning.metric_bodies import TrendBody
 from wellread.serve.server.app import create_app
-from wellread.serve.web.metric_charts import reliability_chart, trend_chart
+from wellread.serve.web.metric_charts import trend_chart
 
 PAGE = {"accept": "text/html"}
 SECRET = "Rumpelstiltskin"
@@ -70,8 +65,7 @@ async def test_the_figures_of_a_time(asked: KnowledgeBase, client: httpx.AsyncCl
     assert {one["name"]: one["p50"] for one in told["latencies"]}["total"] == pytest.approx(1.0)
     assert told["collections"] == [{"name": "town", "asked": 1, "unanswered": 0}]
     assert told["gaps"] == [{"kind": "unanswered", "status": "open", "questions": 1}]
-    assert (told["ratings"]["given"], told["ratings"]["mean"]) == (2, 55.0)
-    assert [one["right"] for one in told["ratings"]["bins"]] == [0.0, 1.0]
+    assert told["ratings"] == {"given": 2, "mean": 55.0}
     (spent,) = told["calls"]
     assert (spent["input_tokens"], spent["output_tokens"], spent["cost"]) == (40, 2, 0.75)
     assert (await metrics(client))["sums"]["asked"] == 4
@@ -190,7 +184,7 @@ async def test_the_form_that_is_asked_for(
 
 
 async def test_a_foreign_host_reads_nothing(client: httpx.AsyncClient) -> None:
-    for path in ("/metrics", "/api/metrics", "/figures", "/api/calibration"):
+    for path in ("/metrics", "/api/metrics", "/figures"):
         refused = await client.get(path, headers={"host": "evil.example"})
         assert refused.status_code in (400, 403, 421)
         assert "wellread_" not in refused.text
@@ -205,10 +199,7 @@ async def test_the_page_draws_what_it_tells(
     html = (await client.get("/figures?since=2026-03-01&until=2026-03-31", headers=PAGE)).text
     assert "<title>2026-03-18: 2 with citations of 3</title>" in html
     assert "<title>2026-03-18: 1 not answered of 3</title>" in html
-    assert "1 answers: confidence 0.80, rated 0.90" in html
-    assert "Right: rated 50 and more." in html
-    assert "198 more are needed" in html
-    assert 'value="fit"' not in html
+    assert "55 of 100" in html
 
 
 def test_a_trend_is_as_high_as_its_parts() -> None:
@@ -227,114 +218,6 @@ def test_a_trend_is_as_high_as_its_parts() -> None:
 
 
 _NONE: dict[str, Any] = {"cited": 0, "unanswered": 0, "follow_ups": 0, "cost": 0.0}
-
-
-def test_a_point_on_the_diagonal_is_a_confidence_that_is_right() -> None:
-    one = ReliabilityBinBody(
-        since=0.7, until=0.8, answers=9, confidence=0.75, rating=0.75, low=0.6, high=0.9, right=0.8
-    )
-    chart = reliability_chart([one])
-    assert chart is not None
-    (point,) = chart.points
-    assert point.x - chart.left == pytest.approx(chart.side - (point.y - chart.top))
-    assert point.top < point.y < point.bottom
-    assert reliability_chart([]) is None
-
-
-# --- calibration ---
-
-
-@pytest.fixture
-def judged(kb: KnowledgeBase) -> KnowledgeBase:
-    """A base with enough ratings, which say that it is too sure."""
-    for one in answers(too_sure, 240):
-        kb.catalogue.record_answer(cited(one.answer_id, one.shipped, question=one.question))
-        ((author, score),) = one.ratings
-        kb.catalogue.feedback.put(rated(one.answer_id, score, author, one.question))
-    return kb
-
-
-async def confidence(kb: KnowledgeBase) -> tuple[Confidence, bool]:
-    given = await final(answer(kb, Question(text="How many passengers does the ferry carry?")))
-    return given.confidence, given.cached
-
-
-async def test_what_is_in_force_shows_in_the_next_answer(kb: KnowledgeBase) -> None:
-    shipped, _ = await confidence(kb)
-    again, cached = await confidence(kb)
-    assert cached
-    assert again == shipped
-    assert shipped.shipped is None
-    kb.catalogue.calibrations.put(replace(MADE, slope=1.0, intercept=-1.0, lowest=0.0))
-    sure, cached = await confidence(kb)
-    assert not cached
-    assert sure.shipped == shipped.score
-    assert sure.score < shipped.score
-    assert f"by 300 rated answers of this base, {shipped.score} is {sure.score}" in sure.reasoning
-    kb.catalogue.calibrations.undo()
-    assert (await confidence(kb))[0] == shipped
-
-
-async def test_the_threshold_is_held_against_the_calibrated_score(kb: KnowledgeBase) -> None:
-    kb.catalogue.calibrations.put(replace(MADE, slope=1.0, intercept=-6.0))
-    sure, _ = await confidence(kb)
-    assert sure.score < kb.settings.qa.confidence_threshold
-    assert sure.band == "none"
-
-
-async def test_calibration_by_http(judged: KnowledgeBase, client: httpx.AsyncClient) -> None:
-    state = (await client.get("/api/calibration")).json()
-    assert (state["in_force"], state["rated"], state["needed"]) == (None, 240, 200)
-    tried = (await client.post("/api/calibration", json={"dry_run": True})).json()
-    assert (tried["better"], tried["changed"]) == (True, False)
-    assert (await client.get("/api/calibration")).json()["in_force"] is None
-    kept = (await client.post("/api/calibration", json={})).json()
-    assert kept["changed"]
-    assert kept["fitted"]["raters"] == 2
-    assert (await client.get("/api/calibration")).json()["in_force"] == kept["fitted"]
-    assert (await samples(client))["wellread_calibration_in_force",] == 1
-    undone = (await client.delete("/api/calibration")).json()
-    assert undone == {"removed": kept["fitted"], "in_force": None}
-    assert (await client.post("/api/calibration", json={"dryRun": True})).status_code == 400
-
-
-async def test_calibration_on_the_page(judged: KnowledgeBase, client: httpx.AsyncClient) -> None:
-    origin = {**PAGE, "origin": "http://127.0.0.1"}
-    tried = await client.post("/figures/calibration", data={"action": "try"}, headers=origin)
-    assert "Would be kept" in tried.text
-    assert judged.catalogue.calibrations.live() is None
-    kept = await client.post("/figures/calibration", data={"action": "fit"}, headers=origin)
-    assert "Kept: better on answers that it was not fitted on" in kept.text
-    html = (await client.get("/figures", headers=PAGE)).text
-    assert "calibrated on 240 answers of this base that 2 people rated" in html
-    undone = await client.post("/figures/calibration", data={"action": "undo"}, headers=origin)
-    assert undone.status_code == 303
-    assert judged.catalogue.calibrations.live() is None
-
-
-def test_calibration_by_command(judged: KnowledgeBase, runner: CliRunner) -> None:
-    def run(*options: str) -> str:
-        done = runner.invoke(app, ["calibrate", *options])
-        assert done.exit_code == 0, done.output
-        return done.stdout
-
-    assert "Would be kept" in run("--dry-run")
-    assert "240 answers are rated" in run("--state")
-    assert "Kept: better" in run()
-    assert "calibrated on 240 rated answers" in runner.invoke(app, ["stats"]).stdout
-    assert "Not kept: the one in force is as good" in run()
-    assert run("--undo").startswith("Taken back. Confidence is as it ships")
-    assert "Nothing to take back" in run("--undo")
-    assert runner.invoke(app, ["calibrate", "--undo", "--dry-run"]).exit_code == 1
-
-
-def test_a_base_without_ratings_says_how_many_are_missing(
-    home: Path, filled_home: Path, runner: CliRunner
-) -> None:
-    shutil.copytree(filled_home, home)
-    done = runner.invoke(app, ["calibrate", "--json"])
-    told = json.loads(done.stdout)
-    assert (told["missing"], told["changed"], told["fitted"]) == (200, False, None)
 
 
 async def test_a_document_that_is_removed_is_no_topic_any_more(

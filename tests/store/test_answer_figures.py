@@ -13,7 +13,7 @@ import time_machine
 from sqlalchemy import Executable, create_engine, select, text
 from tests.learning.ledger import NOW, cited, rated, sentence, unanswered
 
-from wellread.answers import Confidence, VerdictName
+from wellread.answers import VerdictName
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.asking import answer_facts_records
 from wellread.store.catalogue.learning.answer_figures import Within
@@ -132,37 +132,21 @@ def test_a_rewritten_answer_has_other_figures_and_the_same_moment(catalogue: Cat
 # --- ratings ---
 
 
-def test_ratings_stand_against_the_confidence_of_their_answer(catalogue: Catalogue) -> None:
-    for name, score in (("ans_1", 0.92), ("ans_2", 1.0), ("ans_3", 0.31), ("ans_4", 0.95)):
-        catalogue.record_answer(cited(name, score))
+def test_ratings_that_count_are_counted_with_their_mean(catalogue: Catalogue) -> None:
+    for name in ("ans_1", "ans_2", "ans_3", "ans_4"):
+        catalogue.record_answer(cited(name))
     catalogue.record_answer(unanswered("ans_5"))
     for given in (
         rated("ans_1", 100),
         rated("ans_1", 40, "ben"),
-        rated("ans_2", 0),
+        rated("ans_2", 0),  # a rating too
         rated("ans_3", 30),
         rated("ans_4", None),  # only sentences were rated
         rated("ans_4", 90, "ben", expired="its source changed"),
         rated("ans_5", 100),
     ):
         catalogue.feedback.put(given)
-    low, high = catalogue.figures.rated(ALL, 50.0)
-    assert (low.place, low.answers, low.rating, low.right) == (3, 1, 0.3, 0)
-    # Two ratings of one answer are one answer, with their mean; 0 is a rating.
-    assert (high.place, high.answers, high.rating, high.right) == (9, 2, 0.35, 1)
-    assert high.confidence == pytest.approx(0.96)
-    assert high.squares == pytest.approx(0.49)
     assert catalogue.figures.ratings(ALL) == (5, 54.0)
-
-
-def test_the_shipped_confidence_is_kept_beside_the_calibrated_one(catalogue: Catalogue) -> None:
-    sure = Confidence(score=0.5, band="medium", reasoning="", shipped=0.8)
-    catalogue.record_answer(cited("ans_1", confidence=sure))
-    catalogue.record_answer(cited("ans_2", 0.7))
-    for name in ("ans_1", "ans_2"):
-        catalogue.feedback.put(rated(name, 60))
-    told = [(one.confidence, one.shipped) for one in catalogue.calibrations.rated_answers()]
-    assert told == [(0.5, 0.8), (0.7, 0.7)]
 
 
 # --- worked out once ---

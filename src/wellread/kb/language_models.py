@@ -10,14 +10,14 @@ import logging
 import threading
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
 from anyio import to_thread
 
 from wellread.ask_settings import BudgetSettings, GenerationSettings, Role
-from wellread.calls import ANSWER, MODEL_CALL, Call, Work, ended, payer
+from wellread.calls import ANSWER, MODEL_CALL, Call, Work, ended
 from wellread.errors import BudgetError, ModelError, StoreError
 from wellread.models.base import LanguageModel, Piece, Prompt
 from wellread.models.prices import tariff_of
@@ -142,27 +142,22 @@ class BudgetLedger:
         """
         try:
             limits = [Limit(since=since, dollars=limit) for _, since, limit in self._periods()]
-            limits += self._quotas(payer())
             if not limits:
                 return None
-            call = replace(expected(), owner=payer())
+            call = expected()
             made = self._catalogue().calls.reserve(call, limits)
             if isinstance(made, int):
                 return made
-            spent = self._catalogue().calls.spent(made.since, made.owners)
+            spent = self._catalogue().calls.spent(made.since)
         except StoreError as error:
             raise BudgetError(f"the budget cannot be looked up: {error}") from error
         self._failed()
-        if made.whose:
-            told = f"{made.whose} is {dollars(made.dollars)} a month, {dollars(spent)} of it spent"
-            raise BudgetError(told, hint="an admin may raise it, or wait for the next month (UTC)")
         period: Period = next(name for name, since, _ in self._periods() if since == made.since)
         budget = Budget(period=period, since=made.since, dollars=made.dollars, spent=spent)
         raise BudgetError(refusal(budget, call.cost), hint=HINT)
 
     def end(self, ticket: int | None, call: Call) -> None:
         """Write down how a call has ended. A catalogue that refuses is told to the log only."""
-        call = replace(call, owner=payer())
         if call.error:
             self._failed()
         ended(_work(call))
@@ -181,14 +176,6 @@ class BudgetLedger:
     def _failed(self) -> None:
         with self._lock:
             self.failures += 1
-
-    def _quotas(self, owner: str) -> list[Limit]:
-        """What limits the calls of one user, by themselves or with their groups."""
-        month = _today().replace(day=1)
-        return [
-            Limit(since=month, dollars=one.dollars, owners=one.owners, whose=one.whose)
-            for one in (self._catalogue().accounts.quotas.of(owner) if owner else ())
-        ]
 
     def _periods(self) -> Sequence[tuple[Period, datetime, float]]:
         today = _today()

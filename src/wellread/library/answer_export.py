@@ -1,4 +1,4 @@
-"""Answers as files for others: Markdown with a bibliography, HTML, CSL-JSON, BibTeX."""
+"""Answers as files for others: Markdown with a bibliography, CSL-JSON, BibTeX."""
 
 from __future__ import annotations
 
@@ -18,29 +18,22 @@ from wellread.answer_text import (
     table_lines,
     target,
 )
-from wellread.answers import Answer, Citation, Sentence
+from wellread.answers import NOBODY, Answer, Citation, Sentence
 from wellread.ask.deliver.cite import styled
 from wellread.ask_settings import Style
 from wellread.kb import KnowledgeBase
-from wellread.library.answer_page import STALE, answer_page, byline
 from wellread.library.works import bibtex, csl_item, notes_of, place_and_verdict, works_of
 from wellread.store.schema.catalogue_values import StoredAnswer
 from wellread.text.words import harmless
 
-Format = Literal["markdown", "html", "csl-json", "bibtex"]
+Format = Literal["markdown", "csl-json", "bibtex"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 MEDIA_TYPES: dict[Format, str] = {
     "markdown": "text/markdown; charset=utf-8",
-    "html": "text/html; charset=utf-8",
     "csl-json": "application/vnd.citationstyles.csl+json",
     "bibtex": "application/x-bibtex; charset=utf-8",
 }
-ENDINGS: dict[Format, str] = {
-    "markdown": "md",
-    "html": "html",
-    "csl-json": "json",
-    "bibtex": "bib",
-}
+ENDINGS: dict[Format, str] = {"markdown": "md", "csl-json": "json", "bibtex": "bib"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,11 +57,9 @@ def exported(kb: KnowledgeBase, stored: StoredAnswer, answer: Answer, wanted: Ex
     Raises:
         StoreError: the catalogue cannot be read.
     """
-    shown = as_rendered(answer, kb.settings.citations)
     if wanted.form == "markdown":
+        shown = as_rendered(answer, kb.settings.citations)
         return harmless("\n".join(_markdown(kb, stored, shown, wanted)))
-    if wanted.form == "html":
-        return answer_page(stored, shown)
     works = works_of(kb, answer.citations)
     if wanted.form == "bibtex":
         return harmless(bibtex(works))
@@ -84,7 +75,7 @@ def _markdown(
     if answer.standalone:
         yield f"Understood as: {escaped(answer.standalone)}\n"
     if stored.stale:
-        yield f"> **Stale.** {STALE}\n"
+        yield "> **Stale.** A source of this answer has changed or gone since it was given.\n"
     yield f"{_text(kb, answer, style, wanted)}\n"
     if answer.table:
         yield from table_lines(answer.table)
@@ -154,8 +145,9 @@ def _list(name: str, lines: Iterable[str]) -> Iterator[str]:
 
 
 def _byline(stored: StoredAnswer, answer: Answer) -> Iterator[str]:
+    who = "Declined" if answer.answered_by == NOBODY else f"Answered by {answer.answered_by}"
     sure = f"confidence {answer.confidence.score:.2f} ({answer.confidence.band})"
-    yield f"*{escaped(byline(answer))} on {stored.created_at:%Y-%m-%d}, {sure}.*\n"
+    yield f"*{escaped(who)} on {stored.created_at:%Y-%m-%d}, {sure}.*\n"
 
 
 def _footnote(number: int, sentence: Sentence) -> str:

@@ -1,4 +1,4 @@
-"""What each role may, the audit log, quotas, and being forgotten."""
+"""What each role may, the audit log, and being forgotten."""
 
 from __future__ import annotations
 
@@ -19,16 +19,12 @@ from tests.serve.rights.test_rights_tools import begun, call
 from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.past_questions import verified_similar
-from wellread.calls import Call, paid_by
-from wellread.errors import BudgetError
 from wellread.ingest.forget_user import forget_user
 from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import seen_by
 from wellread.learning.feedback_giving import give_feedback
 from wellread.serve.guards.route_rules import rules
-from wellread.serve.mcp.places import cursor_at, placed
-from wellread.serve.mcp.served import Served
 from wellread.serve.web.ingest_runs import _ingest
 from wellread.serve.web.page_images import PageImages
 from wellread.serve.web.pages import document_pages
@@ -228,7 +224,7 @@ async def test_the_log_says_who_did_what(
         await client.post("/sign-in", data={"name": "my own password", "password": "x"})
     _, key = accounts.keys.new(root.id, "script", ("read", "edit", "admin"))
     async with program(server, key) as client:
-        await client.delete("/api/calibration")
+        await client.delete("/api/answers/none/feedback")
     log = accounts.audit.newest()[::-1]
     told = [(one.user, one.action, one.target, one.outcome) for one in log]
     assert told == [
@@ -236,7 +232,7 @@ async def test_the_log_says_who_did_what(
         ("rea", "opened", "/view/{document_id}", ""),
         ("rea", "changed", "POST /library/sample", "403"),
         ("", "sign-in failed", "", "wrong password"),
-        ("root", "changed", "DELETE /api/calibration", told[4][3]),
+        ("root", "changed", "DELETE /api/answers/none/feedback", told[4][3]),
     ]
     assert log[1].documents == (document,)
     assert log[4].key_id
@@ -265,12 +261,9 @@ OPENED = [
     "fetch id {id}",
     "fetch id {title}",
     "fetch id {passage}",
-    "fetch id {id} cursor {fetch}",
     "open_source source {id}",
     "open_source source {passage}",
-    "open_source source {id} cursor {open_source}",
     "read uri wellread://documents/{id}",
-    "read uri wellread://documents/{id}?cursor={resource}",
 ]
 
 
@@ -282,9 +275,7 @@ async def test_every_way_to_open_a_document_is_in_the_log_with_its_id(
     for name in ("recording_beside", "original_pdf"):
         monkeypatch.setattr(document_pages, name, lambda *_: file)
     monkeypatch.setattr(PageImages, "png", lambda *_: b"a picture")
-    place = placed(Served(kb=kb), talk.id)
-    names = {one: cursor_at(one, place, start=5) for one in ("fetch", "open_source", "resource")}
-    names |= {"id": talk.id, "uri": talk.uri, "title": talk.title}
+    names = {"id": talk.id, "uri": talk.uri, "title": talk.title}
     names["passage"] = kb.catalogue.passages_of([talk.id])[0].id
     _, key = accounts.keys.new(accounts.users.named("rea").id, "script", ("read", "ask"))
     async with server.router.lifespan_context(server), program(server, key) as client:
@@ -352,43 +343,6 @@ def test_a_wrong_clock_signs_few_out(accounts: Accounts) -> None:
     with days_off(3_650):
         accounts.sessions.begin(rea, lasting)
     assert len(accounts.sessions.of(rea)) == 3  # those of two days ago and later, and the new one
-
-
-# --- quotas ---
-
-
-def test_a_quota_of_a_user_and_of_a_group_is_kept(kb: KnowledgeBase, accounts: Accounts) -> None:
-    rea, ed = accounts.users.named("rea"), accounts.users.named("ed")
-
-    def spend(owner: str, dollars: float) -> None:
-        call = Call(purpose="answer", provider="p", model="m", cost=dollars)
-        with paid_by(owner):
-            kb.ledger.end(kb.ledger.begin(lambda: call), call)
-
-    spend(rea.id, 5)  # no limit yet
-    accounts.users.set_quota(rea.id, 6.0)
-    spend(rea.id, 0.5)
-    with pytest.raises(BudgetError, match="quota of rea is"):
-        spend(rea.id, 0.6)
-    spend(ed.id, 3)
-    crew = accounts.groups.add("crew")
-    for user in (rea, ed):
-        accounts.groups.join(crew.id, user.id)
-    accounts.groups.set_quota(crew.id, 9.0)
-    with pytest.raises(BudgetError, match="quota of the group crew"):
-        spend(ed.id, 1)
-    spend("", 100)  # at the machine
-    assert {one.owner: one.cost for one in kb.catalogue.calls.newest(1)} == {"": 100}
-
-
-async def test_calls_of_models_are_paid_by_who_asks(
-    server: FastAPI, accounts: Accounts, kb: KnowledgeBase
-) -> None:
-    rea = accounts.users.named("rea")
-    _, key = accounts.keys.new(rea.id, "script", ("read", "ask"))
-    async with program(server, key) as client:
-        assert (await client.post("/api/ask", json={"question": ASKED})).status_code == 200
-    assert {one.owner for one in kb.catalogue.calls.newest(10)} <= {rea.id}
 
 
 # --- being forgotten ---
@@ -460,13 +414,11 @@ async def test_an_admin_manages_users_in_the_browser(visitor: Visitor, accounts:
             return (await client.post(f"/users/{zoe.id}/change", data=data)).status_code
 
         assert [await change(*one) for one in (("role", "editor"), ("join", "crew"))] == [303, 303]
-        assert await change("quota", "2.5") == 303
-        assert await change("quota", "many") == 400
         grant = {"collection": "town", "to": "group:crew", "role": "reader"}
         assert (await client.post("/users/grants", data=grant)).status_code == 303
         page = (await client.get("/users?format=json")).json()
         (seen,) = [one for one in page["users"] if one["name"] == "zoe"]
-        assert (seen["role"], seen["groups"], seen["monthly_dollars"]) == ("editor", ["crew"], 2.5)
+        assert (seen["role"], seen["groups"]) == ("editor", ["crew"])
         assert accounts.rights.of(accounts.users.named("zoe")).asker.reads == frozenset({"town"})
         assert await change("disable") == 303
         last = await client.post(

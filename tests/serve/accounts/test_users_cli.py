@@ -41,7 +41,6 @@ def test_a_team_is_set_up_from_the_command_line(runner: CliRunner, home: Path) -
     assert "nobody to ask" in refused(runner, "users", "add", "ana")
     told(runner, "users", "add", "ana", "--password-stdin", given=SECRET + "\n")
     assert told(runner, "users", "role", "ana", "editor")["role"] == "editor"
-    assert told(runner, "users", "quota", "ana", "3")["monthly_dollars"] == 3
     told(runner, "groups", "add", "crew")
     (crew,) = told(runner, "groups", "join", "crew", "ana")
     assert crew["members"] == ["ana"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
@@ -11,9 +10,6 @@ import anyio
 import pytest
 from markdown_it import MarkdownIt
 from mcp import Client
-from mcp.client import advertise
-from mcp.server.apps import APP_MIME_TYPE, EXTENSION_ID
-from mcp.types import CallToolResult
 from tests.serve.mcp.conftest import MODES, text_of
 
 from wellread.answers import Answer, Citation, Confidence, Sentence, Table, Verdict, VerdictName
@@ -32,7 +28,6 @@ from wellread.reports import (
 )
 from wellread.serve.mcp import asking_tools
 from wellread.serve.mcp.answer_results import part_of
-from wellread.serve.mcp.cursors import encoded
 from wellread.serve.mcp.mcp_server import mcp_server
 from wellread.serve.mcp.results import MOST_TOKENS, tokens_of
 from wellread.serve.mcp.served import Served
@@ -53,8 +48,6 @@ async def test_both_protocols_have_the_same_tools(client: Client, mode: str) -> 
         assert tool.annotations is not None
         assert tool.annotations.read_only_hint
         assert tool.input_schema["additionalProperties"] is False
-    shown = {tool.name for tool in listed if tool.meta and "ui" in tool.meta}
-    assert shown == {"ask", "research", "check_text"}
 
 
 async def test_an_answer_stands_whole_in_the_text_and_in_the_structure(client: Client) -> None:
@@ -122,8 +115,6 @@ async def test_progress_is_told_step_by_step(client: Client) -> None:
         ({"question": "x", "colection": "town"}, "colection: Extra inputs"),
         ({"question": "What?", "collection": "twon"}, "known: nature, town"),
         ({"question": "What?", "since": "yesterday"}, "yesterday"),
-        ({"question": "What?", "cursor": "###"}, "call the tool again without a cursor"),
-        ({"question": "What?", "cursor": "eyJ1c2UiOiJmZXRjaCJ9"}, "belongs to another tool"),
     ],
 )
 async def test_an_error_says_what_to_do(
@@ -172,16 +163,6 @@ async def test_only_the_collections_served_are_asked(kb: KnowledgeBase, mode: st
     assert "2.6 million" not in text_of(ferry)
     assert named.is_error
     assert "known: nature" in text_of(named)
-
-
-@pytest.mark.parametrize("supported", [True, False])
-async def test_a_client_with_and_without_apps_gets_the_same_text(
-    kb: KnowledgeBase, mode: str, supported: bool
-) -> None:
-    apps = [advertise(EXTENSION_ID, {"mimeTypes": [APP_MIME_TYPE]})] if supported else None
-    async with Client(mcp_server(Served(kb=kb)), mode=mode, extensions=apps) as client:
-        result = await client.call_tool("ask", {"question": "What did the ferry Osprey cost?"})
-    assert re.search(r"2\.6 million euros in 2021\..*\[1\] ❞", text_of(result), re.DOTALL)
 
 
 # --- research --------------------------------------------------------------------------------
@@ -309,7 +290,7 @@ def citation_of(number: int, quote: str, span: Span) -> Citation:
 
 
 @pytest.mark.parametrize(("count", "rows"), [(200, 0), (3, 2_000), (120, 1_500)])
-async def test_a_long_report_comes_in_parts_and_none_of_it_is_lost(
+async def test_of_a_long_report_as_much_is_given_as_fits_and_the_rest_is_counted(
     client: Client, monkeypatch: pytest.MonkeyPatch, count: int, rows: int
 ) -> None:
     given = long_answer(count, rows)
@@ -318,59 +299,33 @@ async def test_a_long_report_comes_in_parts_and_none_of_it_is_lost(
         yield ReportEvent(report=report_of(given))
 
     monkeypatch.setattr(asking_tools, "research", scripted)
-    monkeypatch.setattr(asking_tools, "stored_answer", lambda *_: (None, given))
-    asked: dict[str, Any] = {"question": "Everything about the mill"}
-    parts: list[CallToolResult] = []
     async with client:
-        while True:
-            parts.append(await client.call_tool("research", asked))
-            assert not parts[-1].is_error, text_of(parts[-1])
-            assert tokens_of(parts[-1]) <= MOST_TOKENS
-            cursor = parts[-1].structured_content.get("nextCursor")
-            if cursor is None:
-                break
-            assert f"with cursor `{cursor}`" in text_of(parts[-1])
-            asked = {**asked, "cursor": cursor}
-    assert len(parts) > 1
-    facts = [part.structured_content for part in parts]
-    assert [one["text"] for part in facts for one in part["sentences"]] == [
-        one.text for one in given.sentences
+        result = await client.call_tool("research", {"question": "Everything about the mill"})
+    assert not result.is_error, text_of(result)
+    assert tokens_of(result) <= MOST_TOKENS
+    facts = result.structured_content
+    shown = len(facts["sentences"])
+    assert 0 < shown <= count
+    assert [one["text"] for one in facts["sentences"]] == [
+        one.text for one in given.sentences[:shown]
     ]
-    assert [one["number"] for part in facts for one in part["citations"]] == list(
-        range(1, count + 1)
-    )
-    shown = [tuple(row) for part in facts for row in (part.get("table") or {"rows": ()})["rows"]]
-    assert shown == list(given.table.rows if given.table else ())
-    assert "".join(part["answer"] for part in facts) == given.text
-    text = "\n".join(map(text_of, parts))
-    for sentence in given.sentences:
+    assert [one["number"] for one in facts["citations"]] == list(range(1, shown + 1))
+    table = [tuple(row) for row in (facts.get("table") or {"rows": ()})["rows"]]
+    assert table == list(given.table.rows if given.table else ())[: len(table)]
+    assert facts["leftOut"] == count - shown + rows - len(table) > 0
+    assert given.text.startswith(facts["answer"])
+    assert facts["answer"].count(" the mill ground ") == shown
+    text = text_of(result)
+    for sentence in given.sentences[:shown]:
         assert f"{sentence.text} [{sentence.citations[0]}] {sentence.verdict.name.symbol}" in text
-    assert facts[0]["report"]["rounds"] == 2
-    assert all("report" not in part for part in facts[1:])
+    assert f"{facts['leftOut']:,} sentences and rows did not fit" in text
+    assert "`wellread answers show ans_1`" in text
+    assert facts["report"]["rounds"] == 2
 
 
 def test_a_part_is_never_empty() -> None:
-    given = long_answer(2)
-    assert [len(part_of(given, (n, 0), 1).sentences) for n in (0, 1)] == [1, 1]
-    assert part_of(given, (1, 0), 1).next is None
-
-
-async def test_a_part_of_an_answer_from_elsewhere_is_not_given(
-    kb: KnowledgeBase, mode: str
-) -> None:
-    results = []
-    for question in ("What did the ferry Osprey cost?", "Who is the emperor of Mars?"):
-        async with Client(mcp_server(Served(kb=kb)), mode=mode) as client:
-            first = await client.call_tool("ask", {"question": question})
-        at = {"answer": first.structured_content["id"], "sentence": 0, "row": 0}
-        asked = {"question": question, "cursor": encoded("ask", at)}
-        for collections in (("town",), ("nature",)):
-            server = mcp_server(Served(kb=kb, collections=collections))
-            async with Client(server, mode=mode) as client:
-                results.append(await client.call_tool("ask", asked))
-    assert [result.is_error for result in results] == [False, True, True, True]
-    assert "2.6 million" in text_of(results[0])
-    assert "no such answer" in text_of(results[1])
+    part = part_of(long_answer(2), 1)
+    assert (len(part.sentences), part.left_out) == (1, 1)
 
 
 # --- what sources say is data ----------------------------------------------------------------

@@ -17,7 +17,6 @@ from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.serve.cli.mcp_cli import app
 from wellread.serve.mcp.mcp_tools import TOOLS
-from wellread.serve.mcp.question_prompts import PROMPTS
 
 PAGE = (Path(__file__).parents[3] / "docs" / "mcp.md").read_text(encoding="utf-8")
 
@@ -26,9 +25,9 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
 
 
-def test_every_tool_and_prompt_is_named_and_no_other() -> None:
+def test_every_tool_is_named_and_no_other() -> None:
     rows = re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE)
-    assert rows == [*(tool.name for tool in TOOLS), *(prompt.name for prompt in PROMPTS)]
+    assert rows == [tool.name for tool in TOOLS]
 
 
 def test_the_settings_of_clients_start_what_there_is() -> None:

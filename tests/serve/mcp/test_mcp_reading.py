@@ -11,12 +11,12 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp.types import TextResourceContents
-from tests.serve.mcp.conftest import CHAPTERS, MODES, chronicle, text_of
+from tests.serve.mcp.conftest import MODES, chronicle, text_of
 
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.word_pieces import count_tokens
-from wellread.serve.mcp.document_resources import app_page
+from wellread.serve.mcp.document_resources import MOST_LISTED
 from wellread.serve.mcp.mcp_server import mcp_server
 from wellread.serve.mcp.places import page_end, page_start
 from wellread.serve.mcp.results import MOST_TOKENS, tokens_of
@@ -56,7 +56,7 @@ async def test_search_and_fetch_have_exactly_the_shape_that_connectors_want(
     assert "It carries ninety passengers." in document["text"]
     assert "On Sundays it leaves at nine." in document["text"]
     assert document["url"].startswith("file:///")
-    assert "nextCursor" not in document["metadata"]
+    assert document["metadata"]["end"] == document["metadata"]["characters"]
 
 
 async def test_a_short_document_is_one_result_and_a_transcript_says_who_speaks(
@@ -75,28 +75,13 @@ async def test_a_long_document_is_fetched_around_what_was_found(long_client: Cli
     async with long_client:
         found = await call(long_client, "search", query="zephyr gate abbess Wiborada")
         document = await call(long_client, "fetch", id=found["results"][0]["id"])
-        assert "the abbess Wiborada" in document["text"]
-        assert "In the year 1000 " not in document["text"]
-        cursor = document["metadata"]["previousCursor"]
-        before = await call(long_client, "fetch", id=document["id"], cursor=cursor)
-    assert before["metadata"]["end"] == document["metadata"]["start"]
-
-
-async def test_a_long_document_comes_in_parts_and_none_of_it_is_lost(long_client: Client) -> None:
-    text, place, parts, asked = "", 0, 0, {"id": "Chronicle of the mill"}
-    async with long_client:
-        while parts < 100:
-            parts += 1
-            document = await call(long_client, "fetch", **asked)
-            metadata = document["metadata"]
-            assert metadata["start"] == place
-            text, place = text + document["text"], metadata["end"]
-            if "nextCursor" not in metadata:
-                break
-            asked["cursor"] = metadata["nextCursor"]
-    assert parts > 3
-    assert place == metadata["characters"]
-    assert [f"In the year {1000 + n} the" in text for n in range(CHAPTERS)] == [True] * CHAPTERS
+        whole = await call(long_client, "fetch", id="Chronicle of the mill")
+    assert "the abbess Wiborada" in document["text"]
+    assert "In the year 1000 " not in document["text"]
+    assert document["metadata"]["end"] == document["metadata"]["characters"]
+    assert "In the year 1000 " in whole["text"]
+    assert whole["metadata"]["start"] == 0 < whole["metadata"]["end"]
+    assert whole["metadata"]["end"] < whole["metadata"]["characters"]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +90,6 @@ async def test_a_long_document_comes_in_parts_and_none_of_it_is_lost(long_client
         ({"id": "doc_nowhere"}, "no document has the id"),
         ({"id": "psg_000000000000"}, "there is no passage"),
         ({"id": "Ferri"}, "similar titles: The ferry"),
-        ({"id": "The ferry", "cursor": "x"}, "no cursor of this server"),
     ],
 )
 async def test_what_is_not_there_is_said_with_what_is(
@@ -140,18 +124,11 @@ async def test_a_citation_opens_at_its_place(client: Client) -> None:
     assert f"**»{citation['quote']}«**" in text_of(result)
 
 
-async def test_a_document_is_read_on_and_back(long_client: Client) -> None:
+async def test_a_long_document_opens_at_its_beginning(long_client: Client) -> None:
     async with long_client:
-        first = await call(long_client, "open_source", source="Chronicle of the mill")
-        asked = {"source": first["documentId"], "cursor": first["nextCursor"]}
-        second = await call(long_client, "open_source", **asked)
-        back = {"source": first["documentId"], "cursor": second["previousCursor"]}
-        again = await call(long_client, "open_source", **back)
-    assert "previousCursor" not in first
-    assert first["quote"] == second["quote"] == ""
-    text = chronicle()
-    assert second["after"] in text
-    assert again["after"].endswith(first["after"][-40:])
+        opened = await call(long_client, "open_source", source="Chronicle of the mill")
+    assert opened["before"] == opened["quote"] == ""
+    assert chronicle().removeprefix("# ").startswith(opened["after"])
 
 
 async def test_a_source_that_changed_is_not_shown_at_the_old_place(
@@ -169,21 +146,6 @@ async def test_a_source_that_changed_is_not_shown_at_the_old_place(
     assert "ask again" in text_of(result)
     assert gone.is_error
     assert "there is no place" in text_of(gone)
-
-
-async def test_a_cursor_of_a_text_that_changed_is_refused(tmp_path: Path, mode: str) -> None:
-    page = tmp_path / "chronicle.md"
-    page.write_text(chronicle(), encoding="utf-8")
-    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
-        add(kb, [str(page)])
-        async with Client(mcp_server(Served(kb=kb)), mode=mode) as client:
-            first = await call(client, "fetch", id="Chronicle of the mill")
-            page.write_text(f"# Chronicle of the mill\n\nNew.\n\n{chronicle()}", encoding="utf-8")
-            add(kb, [str(page)])
-            asked = {"id": first["id"], "cursor": first["metadata"]["nextCursor"]}
-            result = await client.call_tool("fetch", asked)
-    assert result.is_error
-    assert "has changed since" in text_of(result)
 
 
 @pytest.mark.parametrize("text", [chronicle()[:9_000], "a" * 9_000, "水" * 3_000, "\n" * 3_000, ""])
@@ -219,17 +181,12 @@ async def test_documents_are_listed_with_their_collections(client: Client) -> No
         assert one["id"] in text_of(result)
 
 
-async def test_a_long_list_comes_in_parts_with_its_limits(long_client: Client) -> None:
-    seen: list[str] = []
-    asked: dict[str, Any] = {"collection": "ledgers", "limit": 40}
+async def test_of_a_long_list_the_newest_are_given_and_all_are_counted(long_client: Client) -> None:
     async with long_client:
-        while True:
-            facts = await call(long_client, "list_documents", **asked)
-            seen += [one["id"] for one in facts["documents"]]
-            if "nextCursor" not in facts:
-                break
-            asked = {"cursor": facts["nextCursor"]}
-    assert facts["total"] == len(seen) == len(set(seen)) == 150
+        result = await long_client.call_tool("list_documents", {"limit": 40})
+    facts = result.structured_content
+    assert (facts["total"], len(facts["documents"])) == (151, 40)
+    assert "**151 documents**, the newest 40 of them:" in text_of(result)
 
 
 async def test_only_the_collections_served_are_read(kb: KnowledgeBase, mode: str) -> None:
@@ -250,7 +207,7 @@ async def test_only_the_collections_served_are_read(kb: KnowledgeBase, mode: str
                 assert "million" not in text_of(result)
         with pytest.raises(MCPError):
             await client.read_resource(f"wellread://documents/{ferry}")
-        assert len((await client.list_resources()).resources) == 2
+        assert len((await client.list_resources()).resources) == 1
 
 
 # --- checking --------------------------------------------------------------------------------
@@ -286,42 +243,33 @@ async def test_a_text_is_checked_against_given_sources_alone(client: Client) -> 
     assert "exclude each other" in text_of(refused)
 
 
-async def test_a_long_text_is_checked_in_parts(
+async def test_of_a_long_text_as_much_is_checked_as_fits(
     long_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("wellread.serve.mcp.results.MOST_TOKENS", 4_000)
     text = " ".join(
         f"In the year {1000 + n} the mill ground {n + 7} sacks of barley." for n in range(32)
     )
-    asked: dict[str, Any] = {"text": text}
-    sentences: list[str] = []
-    answers, parts = "", 0
     async with long_client:
-        while True:
-            facts = await call(long_client, "check_text", **asked)
-            parts += 1
-            sentences += [one["text"] for one in facts["sentences"]]
-            answers += facts["answer"]
-            if "nextCursor" not in facts:
-                break
-            asked["cursor"] = facts["nextCursor"]
-        other = await long_client.call_tool("check_text", {**asked, "text": "Other. Text."})
-    assert len(sentences) == len(set(sentences)) == 32
-    assert parts > 1
-    assert answers == text
-    assert "cursor is of another text" in text_of(other)
+        result = await long_client.call_tool("check_text", {"text": text})
+        facts = result.structured_content
+        rest = await call(long_client, "check_text", text=text.removeprefix(facts["answer"]))
+    assert 0 < len(facts["sentences"]) == 32 - facts["leftOut"] < 32
+    assert text.startswith(facts["answer"])
+    assert f"**Not checked** {facts['leftOut']} sentences after these" in text_of(result)
+    assert rest["sentences"][0]["text"] not in facts["answer"]
 
 
-# --- resources and prompts -------------------------------------------------------------------
+# --- resources -------------------------------------------------------------------------------
 
 
 async def test_documents_are_resources(client: Client) -> None:
     async with client:
         listed = (await client.list_resources()).resources
         (template,) = (await client.list_resource_templates()).resource_templates
-        assert template.uri_template == "wellread://documents/{id}{?cursor}"
+        assert template.uri_template == "wellread://documents/{id}"
         texts = []
-        for one in listed[1:]:
+        for one in listed:
             (contents,) = (await client.read_resource(one.uri)).contents
             assert isinstance(contents, TextResourceContents)
             assert contents.uri == one.uri
@@ -330,94 +278,28 @@ async def test_documents_are_resources(client: Client) -> None:
             await client.read_resource("wellread://documents/doc_nowhere")
         with pytest.raises(MCPError, match="documents are at wellread://documents/ID"):
             await client.read_resource("file:///etc/passwd")
-    assert {one.title for one in listed[1:]} >= {"The ferry", "Talk", "Seagrass"}
+    assert {one.title for one in listed} >= {"The ferry", "Talk", "Seagrass"}
     assert any("It carries ninety passengers." in text for text in texts)
     assert any("01:10 · Ben: The boathouse roof" in text for text in texts)
 
 
-async def test_the_app_is_a_resource_that_fetches_nothing(client: Client) -> None:
-    async with client:
-        app = (await client.list_resources()).resources[0]
-        (contents,) = (await client.read_resource(app.uri)).contents
-        ask = (await client.list_tools()).tools[0]
-    assert ask.meta == {"ui": {"resourceUri": app.uri}}
-    assert app.uri == "ui://wellread/answer.html"
-    assert app.mime_type == contents.mime_type == "text/html;profile=mcp-app"
-    assert contents.meta is not None
-    assert contents.meta["ui"]["csp"] == {}
-    assert isinstance(contents, TextResourceContents)
-    assert contents.text == app_page()
-    for word in ("innerHTML", "insertAdjacentHTML", "document.write", "eval(", "src=", "fetch("):
-        assert word not in contents.text
-    assert tokens_of_text(contents.text) <= MOST_TOKENS
-
-
-def tokens_of_text(text: str) -> int:
-    return count_tokens(text)
-
-
-async def test_the_list_of_resources_comes_in_pages(long_client: Client) -> None:
-    seen: list[str] = []
+async def test_of_many_documents_the_newest_are_listed_as_resources(long_client: Client) -> None:
     async with long_client:
-        pages = 1
         listed = await long_client.list_resources()
-        seen += [one.uri for one in listed.resources]
-        while listed.next_cursor is not None:
-            pages += 1
-            listed = await long_client.list_resources(cursor=listed.next_cursor)
-            seen += [one.uri for one in listed.resources]
-        with pytest.raises(MCPError, match="no cursor of this server"):
-            await long_client.list_resources(cursor="x")
-    assert pages == 2
-    assert len(seen) == len(set(seen)) == 152
+    assert listed.next_cursor is None
+    assert len({one.uri for one in listed.resources}) == MOST_LISTED
 
 
-async def test_a_long_resource_ends_with_the_address_of_its_next_part(
-    long_client: Client,
-) -> None:
-    texts: list[str] = []
+async def test_a_long_resource_says_that_it_goes_on(long_client: Client) -> None:
     async with long_client:
-        document = (await call(long_client, "open_source", source="Chronicle of the mill"))[
-            "documentId"
-        ]
-        uri = f"wellread://documents/{document}"
-        while uri:
-            (contents,) = (await long_client.read_resource(uri)).contents
-            assert isinstance(contents, TextResourceContents)
-            assert count_tokens(contents.text) <= MOST_TOKENS
-            text, _, rest = contents.text.partition("\n\n[The document goes on at ")
-            texts.append(text)
-            uri = rest.removesuffix("]")
-    assert len(texts) > 1
-    whole = "".join(texts)
-    assert all(f"In the year {1000 + n} the" in whole for n in range(CHAPTERS))
-
-
-PROMPTS = {
-    "factual": {"question": "When does the ferry leave?"},
-    "comparison": {"one": "ferry", "other": "bridge", "aspect": "cost {x}"},
-    "timeline": {"topic": "the ferry"},
-    "what_did_they_say": {"person": "Ben", "topic": "the roof"},
-    "gaps": {"topic": "seagrass"},
-    "report": {"topic": "the boathouse"},
-}
-
-
-async def test_there_is_a_prompt_for_each_kind_of_question(client: Client) -> None:
-    async with client:
-        listed = (await client.list_prompts()).prompts
-        assert [one.name for one in listed] == list(PROMPTS)
-        for one in listed:
-            assert [argument.name for argument in one.arguments or ()] == list(PROMPTS[one.name])
-            given = await client.get_prompt(one.name, PROMPTS[one.name])
-            (message,) = given.messages
-            for value in PROMPTS[one.name].values():
-                assert value in str(message.content)
-            assert "Keep its citations" in str(message.content)
-        with pytest.raises(MCPError, match="needs topic"):
-            await client.get_prompt("timeline", {"topic": " "})
-        with pytest.raises(MCPError, match="there are factual"):
-            await client.get_prompt("poem", {})
+        opened = await call(long_client, "open_source", source="Chronicle of the mill")
+        uri = f"wellread://documents/{opened['documentId']}"
+        (contents,) = (await long_client.read_resource(uri)).contents
+    assert isinstance(contents, TextResourceContents)
+    assert count_tokens(contents.text) <= MOST_TOKENS
+    text, _, rest = contents.text.partition("\n\n[")
+    assert chronicle().removeprefix("# ").startswith(text)
+    assert rest == "The document goes on; search finds the rest]"
 
 
 @pytest.fixture

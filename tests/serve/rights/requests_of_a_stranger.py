@@ -170,9 +170,6 @@ EXAMPLES: dict[str, list[Example]] = {
     "GET /api/coverage": scoped("/api/coverage"),
     "GET /api/metrics": get("/api/metrics", {"period": "all"}),
     "GET /metrics": get("/metrics"),
-    "GET /api/calibration": get("/api/calibration"),
-    "POST /api/calibration": post("/api/calibration", {"dry_run": True}),
-    "DELETE /api/calibration": get("/api/calibration"),
     "GET /api/preferences": get("/api/preferences"),
     "PATCH /api/preferences": post(
         "/api/preferences", {"preferred": ["{f_document}"]}, {"length": "short"}
@@ -265,7 +262,6 @@ EXAMPLES: dict[str, list[Example]] = {
         "/gaps/{f_gap}/status", {"status": "closed", "cluster": "{f_gap}"}
     ),
     "GET /figures": page("/figures"),
-    "POST /figures/calibration": form("/figures/calibration", {}),
     "GET /preferences": page("/preferences"),
     "POST /preferences": form("/preferences", {"preferred": "{f_document}"}),
     "POST /preferences/learned": form("/preferences/learned", {"consent": "yes"}),
@@ -294,7 +290,7 @@ EXAMPLES: dict[str, list[Example]] = {
     "POST /users/grants": form("/users/grants"),
     "POST /users/grants/take": form("/users/grants/take"),
     "POST /users/groups": form("/users/groups"),
-    "POST /users/groups/{group_id}/change": form("/users/groups/nosuchgroup/change"),
+    "POST /users/groups/{group_id}/remove": form("/users/groups/nosuchgroup/remove"),
     "POST /users/{user_id}/change": form("/users/rivalowner/change"),
     "POST /users/{user_id}/remove": form("/users/rivalowner/remove"),
 }

@@ -1,4 +1,4 @@
-"""A stranger calls every tool, reads every resource and prompt of the Model Context Protocol."""
+"""A stranger calls every tool and reads every resource of the Model Context Protocol."""
 
 from __future__ import annotations
 
@@ -23,9 +23,7 @@ from tests.serve.rights.test_rights_routes import DRAWN
 
 pytest.importorskip("mcp")
 
-from wellread.serve.mcp.cursors import encoded
 from wellread.serve.mcp.mcp_tools import TOOLS
-from wellread.serve.mcp.question_prompts import PROMPTS
 
 HEADERS = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 BEGIN = {
@@ -40,7 +38,6 @@ CALLS: dict[str, list[dict[str, Any]]] = {
         {"question": WIDE},
         {"question": ASKED, "collection": "obsidianvault"},
         {"question": "And then?", "session_id": "{f_session}"},
-        {"question": ASKED, "cursor": "{f_cursor}"},
     ],
     "research": [{"question": WIDE, "rounds": 1, "searches": 2}],
     "search": [{"query": FERRY}, {"query": "quixomel"}],
@@ -72,16 +69,12 @@ async def begun(client: httpx.AsyncClient) -> str:
 def messages(names: dict[str, str]) -> list[tuple[str, dict[str, Any]]]:
     """All that is sent: what is theirs, and what names something foreign."""
     found: list[tuple[str, dict[str, Any]]] = [
-        (f"{kind}/list", {}) for kind in ("tools", "resources", "prompts", "resources/templates")
+        (f"{kind}/list", {}) for kind in ("tools", "resources", "resources/templates")
     ]
     for tool in TOOLS:
         found += [("tools/call", {"name": tool.name, "arguments": one}) for one in CALLS[tool.name]]
     uris = ("wellread://documents/{f_document}", "wellread://documents/{f_uri}")
     found += [("resources/read", {"uri": uri}) for uri in uris]
-    found += [
-        ("prompts/get", {"name": one.name, "arguments": dict.fromkeys(one.asked, FERRY)})
-        for one in PROMPTS
-    ]
     return [(method, filled(params, names)) for method, params in found]
 
 
@@ -95,8 +88,6 @@ async def test_a_stranger_finds_nothing_foreign_by_tools(
     wrong: list[str] = []
     async with both(rights_homes, tmp_path) as (mixed, alone):
         names = {f"f_{kind}": value for kind, value in foreign_names(mixed.kb).items()}
-        facts = {"answer": names["f_answer"], "sentence": 0, "row": 0}
-        names["f_cursor"] = encoded("ask", facts)
         sessions = [await begun(place.client) for place in (mixed, alone)]
         for method, params in messages(names):
             said = []

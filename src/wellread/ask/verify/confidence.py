@@ -1,16 +1,15 @@
 """How sure an answer is: what its score comes from, what caps it, its band, the reason in words.
 
 Of extracts the score is the fitted chance that they hold the answer (``extract_score.py``); of what
-a model wrote it comes from the judge's verdicts and that chance. A base whose answers were rated
-may have a calibration of its own, which maps the score to another. The language model's own claim
-is recorded beside it, never mixed in.
+a model wrote it comes from the judge's verdicts and that chance. The language model's own claim is
+recorded beside it, never mixed in.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypedDict
+from typing import Literal
 
 from anyio import to_thread
 
@@ -26,7 +25,6 @@ from wellread.ask.write.extracts import Extracts, extracts_of
 from wellread.ask.write.parse_draft import Answered
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
-from wellread.store.schema.calibration_values import Calibration
 
 HIGH, MEDIUM = 0.75, 0.5
 Band = Literal["high", "medium", "low", "none"]
@@ -44,48 +42,16 @@ LIMIT_LEFT_OUT = Cap(most=RELAXED, why="a limit of the question had to be left o
 DISPUTED = Cap(most=RELAXED, why="the sources differ")
 
 
-class Scale(TypedDict):
-    """What scores of a base are held against."""
-
-    threshold: float
-    calibration: Calibration | None
-
-
-def scale_of(kb: KnowledgeBase) -> Scale:
-    """The scale of ``kb`` as it is now.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
-    return Scale(
-        threshold=kb.settings.qa.confidence_threshold,
-        calibration=kb.catalogue.calibrations.live(),
-    )
-
-
 def of_extracts(kb: KnowledgeBase, found: Extracts, caps: Sequence[Cap] = ()) -> Confidence:
-    """How likely what is shown lets a careful person read the answer.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
-    scale = scale_of(kb)
+    """How likely what is shown lets a careful person read the answer."""
     score = round(found.confidence, 3)
     many = f"{score:.0%}".removesuffix("%")  # rounded as the percentage that stands beside it
     likely = f"of 100 questions like this one, about {many} find their answer here"
     for cap in caps:
         if cap.most < score:
             score, likely = cap.most, f"{likely}; but {cap.why}"
-    shipped, calibration = score, scale["calibration"]
-    if calibration is not None:
-        score = calibration.of(score)
-        likely += f"; by {calibration.answers:,} rated answers of this base, {shipped} is {score}"
-    return Confidence(
-        score=score,
-        band=band_of(score, scale["threshold"]),
-        reasoning=likely,
-        shipped=None if calibration is None else shipped,
-    )
+    band = band_of(score, kb.settings.qa.confidence_threshold)
+    return Confidence(score=score, band=band, reasoning=likely)
 
 
 def declined(sure: Confidence) -> Confidence:
@@ -197,12 +163,10 @@ async def verified_draft(
     hits = {hit.passage.id for hit in found.hits}  # what the chance of an answer was fitted on
     near = [piece for piece in evidence if piece.hit.passage.id in hits]
     shown = await to_thread.run_sync(extracts_of, kb, analysis, near)
-    scale = await to_thread.run_sync(scale_of, kb)
     sure = confidence_of_verdicts(
         [item.verdict for item in ruling.checked],
         shown.confidence,
         written.answered,
-        calibration=scale["calibration"],
         model_claim=written.model_claim,
         caps=[cap for cap, applies in known if applies],
     )
@@ -220,7 +184,6 @@ def confidence_of_verdicts(
     evidence: float,
     answered: Answered | None,
     *,
-    calibration: Calibration | None = None,
     model_claim: float | None = None,
     caps: Sequence[Cap] = (),
 ) -> Confidence:
@@ -254,13 +217,11 @@ def confidence_of_verdicts(
     for cap in caps:
         if cap.most < found:
             found, reasoning = cap.most, f"{reasoning}; but {cap.why}"
-    shipped = round(found, 3)
-    found = shipped if calibration is None else calibration.of(shipped)
+    found = round(found, 3)
     answers = cited or (stated and answered in ("yes", "partly"))
     return Confidence(
         score=found,
         band=band_of(found, 0.0) if answers else "none",
         reasoning=reasoning,
         model_claim=model_claim,
-        shipped=None if calibration is None else shipped,
     )

@@ -2,66 +2,31 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from wellread.kb import KnowledgeBase
-from wellread.learning.calibration.calibrate import RIGHT_FROM
 from wellread.learning.metrics.metric_periods import Period, PeriodName, in_parts, period_of
-from wellread.store.catalogue.learning.answer_figures import Within
-from wellread.store.schema.calibration_values import Calibration
 from wellread.store.schema.figure_values import (
     Counted,
     GapCount,
     Latency,
-    RatedBin,
     Spent,
     Sums,
     Topic,
 )
 
 TOPICS = 10  # of each kind
-WITH_95 = 1.96  # standard errors on each side
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReliabilityBin:
-    """Rated answers of similar confidence.
-
-    Attributes:
-        since, until: the bin's confidences, as shares.
-        confidence, rating: their means; ``low`` to ``high`` is the 95 % interval of the rating's.
-        right: the share that was rated right.
-    """
-
-    since: float
-    until: float
-    answers: int
-    confidence: float
-    rating: float
-    low: float
-    high: float
-    right: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratings:
-    """What experts said of answers.
-
-    Attributes:
-        given: ratings that were given in the period, their ``mean`` 0-100.
-        answers: of the period that were rated, at any time.
-        off: the mean distance of confidence and share rated right; None without rated answers.
-    """
+    """Ratings that were given in the period, their ``mean`` 0-100."""
 
     given: int
     mean: float | None
-    answers: int
-    off: float | None
-    bins: tuple[ReliabilityBin, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +36,6 @@ class MetricReport:
     Attributes:
         before: of the same length of time before it; None where there is none.
         types: of questions, with how many were asked and how many were not answered.
-        calibration: the base's own that is in force.
     """
 
     period: Period
@@ -87,7 +51,6 @@ class MetricReport:
     gaps: tuple[GapCount, ...]
     ratings: Ratings
     calls: tuple[Spent, ...]
-    calibration: Calibration | None
 
 
 def metrics(
@@ -107,6 +70,7 @@ def metrics(
     within = period.within
     topics = {kind: tuple(figures.topics(within, kind, TOPICS)) for kind in _KINDS}
     asked = figures.by_answerer_and_type(within)
+    given, mean = figures.ratings(within)
     return MetricReport(
         period=period,
         sums=figures.sums(within),
@@ -119,9 +83,8 @@ def metrics(
         fields=topics["field"],
         words=topics["word"],
         gaps=tuple(figures.gaps(within)),
-        ratings=_ratings(kb, within),
+        ratings=Ratings(given=given, mean=mean),
         calls=tuple(figures.calls(within)),
-        calibration=kb.catalogue.calibrations.live(),
     )
 
 
@@ -146,33 +109,3 @@ def _types(asked: Asked) -> tuple[tuple[str, int, int], ...]:
         unanswered[kind] += lacking
     ordered = sorted(counts, key=lambda kind: (-counts[kind], kind))
     return tuple((kind, counts[kind], unanswered[kind]) for kind in ordered)
-
-
-def _ratings(kb: KnowledgeBase, within: Within) -> Ratings:
-    given, mean = kb.catalogue.figures.ratings(within)
-    found = kb.catalogue.figures.rated(within, RIGHT_FROM)
-    answers = sum(one.answers for one in found)
-    distances = [abs(one.confidence * one.answers - one.right) for one in found]
-    return Ratings(
-        given=given,
-        mean=mean,
-        answers=answers,
-        off=sum(distances) / answers if answers else None,
-        bins=tuple(map(_bin, found)),
-    )
-
-
-def _bin(found: RatedBin) -> ReliabilityBin:
-    spread = max(0.0, found.squares / found.answers - found.rating**2)
-    # With one answer nothing is known of the spread: the interval is the whole scale.
-    half = WITH_95 * math.sqrt(spread / (found.answers - 1)) if found.answers > 1 else 1.0
-    return ReliabilityBin(
-        since=found.place / 10,
-        until=(found.place + 1) / 10,
-        answers=found.answers,
-        confidence=found.confidence,
-        rating=found.rating,
-        low=max(0.0, found.rating - half),
-        high=min(1.0, found.rating + half),
-        right=found.right / found.answers,
-    )

@@ -1,4 +1,4 @@
-"""``/api/metrics``, ``/api/calibration`` and ``/metrics``: how the base is asked and answers."""
+"""``/api/metrics`` and ``/metrics``: how the base is asked and answers."""
 
 from __future__ import annotations
 
@@ -6,20 +6,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from wellread.learning.calibration.calibrate import calibrate
 from wellread.learning.metrics.metric_periods import PeriodName
 from wellread.serve.api.queries import REFUSED, StrictModel
-from wellread.serve.features.learning.metric_bodies import (
-    CalibrateBody,
-    CalibrationStateBody,
-    MetricsBody,
-    UndoneBody,
-    calibrate_body,
-    metrics_body,
-    report_of,
-    state_body,
-    undone_body,
-)
+from wellread.serve.features.learning.metric_bodies import MetricsBody, metrics_body, report_of
 from wellread.serve.features.learning.prometheus_text import prometheus_text
 from wellread.serve.guards.asking_rights import Kb, WholeKb
 
@@ -34,12 +23,6 @@ class MetricsQuery(StrictModel):
     until: str = ""
 
 
-class CalibrateRequest(StrictModel):
-    """``dry_run``: fit and tell what would come of it, and change nothing."""
-
-    dry_run: bool = False
-
-
 @router.get("/api/metrics", response_model=MetricsBody)
 def figures(kb: Kb, asked: Annotated[MetricsQuery, Query()]) -> MetricsBody:
     """Questions, answers, verdicts, ratings, topics, gaps, latencies and cost of a time."""
@@ -51,22 +34,3 @@ def prometheus(kb: WholeKb, request: Request) -> Response:
     """Counters, histograms and gauges for Prometheus, as text or OpenMetrics."""
     content, media_type = prometheus_text(kb, request.headers.get("accept", ""))
     return Response(content, headers={"content-type": media_type, "cache-control": "no-store"})
-
-
-@router.get("/api/calibration", response_model=CalibrationStateBody)
-def calibration(kb: WholeKb) -> CalibrationStateBody:
-    """What confidence is calibrated on: what ships with the package, or this base's ratings."""
-    return state_body(kb)
-
-
-@router.post("/api/calibration", response_model=CalibrateBody)
-def fit(kb: WholeKb, asked: CalibrateRequest) -> CalibrateBody:
-    """Fit confidence on the rated answers of this base; kept only when it is better."""
-    trial = calibrate(kb, keep=not asked.dry_run)
-    return calibrate_body(trial, kept=not asked.dry_run)
-
-
-@router.delete("/api/calibration", response_model=UndoneBody)
-def undo(kb: WholeKb) -> UndoneBody:
-    """Bring back the confidence that was in force before the last calibration."""
-    return undone_body(kb)

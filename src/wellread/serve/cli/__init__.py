@@ -116,8 +116,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "preferences": "Show or change what you prefer: sources, length, persona."
     },
     "learning.metrics_cli": {
-        "metrics": "Show how the base is asked and how it answers, for a period.",
-        "calibrate": "Fit confidence on this base's rated answers, where that is better.",
+        "metrics": "Show how the base is asked and how it answers, for a period."
     },
     "mcp_cli": {"mcp": "Answer Claude, Cursor and other programs that speak MCP."},
     "learning.gaps_cli": {
@@ -125,7 +124,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     },
     "accounts.users_cli": {"users": "Accounts of people."},
     "accounts.groups_cli": {
-        "groups": "Users that share grants and a quota.",
+        "groups": "Users that share grants.",
         "grants": "Which collections are open to whom.",
     },
     "accounts.keys_cli": {

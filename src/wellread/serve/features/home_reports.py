@@ -142,8 +142,7 @@ class HoldingsBody(PlainBody):
     """What a home holds.
 
     ``fingerprint`` is what shaped the index, null when nothing was ever added; ``waiting`` passages
-    are found by their words and not by their meaning yet. ``calibrated_on``: how many rated answers
-    of this base its confidence was fitted on, null when it is as shipped.
+    are found by their words and not by their meaning yet.
     """
 
     home: str
@@ -152,7 +151,6 @@ class HoldingsBody(PlainBody):
     passages: int
     waiting: int
     fingerprint: dict[str, object] | None
-    calibrated_on: int | None
     collections: tuple[KindCountBody, ...]
 
 
@@ -164,7 +162,6 @@ def holdings_body(kb: KnowledgeBase) -> HoldingsBody:
     rows = kb.catalogue.stats()
     live = kb.catalogue.reindexing.live()
     whole = sees_all(kb)
-    calibration = kb.catalogue.calibrations.live() if whole else None
     return HoldingsBody(
         home=str(kb.home) if whole else "",
         bytes=sum(_sizes(kb.home)) + kb.catalogue.size_on_server() if whole else 0,
@@ -172,7 +169,6 @@ def holdings_body(kb: KnowledgeBase) -> HoldingsBody:
         passages=sum(row.passages for row in rows),
         waiting=kb.catalogue.vectors.passages_owed(),
         fingerprint=asdict(live.fingerprint) if live else None,
-        calibrated_on=calibration.answers if calibration else None,
         collections=tuple(KindCountBody.of(row, name=row.collection) for row in rows),
     )
 
@@ -200,11 +196,6 @@ def print_holdings(console: Console, holdings: HoldingsBody) -> None:
     index = holdings.fingerprint
     shape = f"{index['embedder']}, {index['chunking']}" if index else "not built yet"
     console.print(Text(f"Index  {shape}"), soft_wrap=True)
-    if holdings.calibrated_on:
-        fitted = (
-            f"Confidence is calibrated on {holdings.calibrated_on:,} rated answers of this base"
-        )
-        console.print(Text(f"       {fitted}"), soft_wrap=True)
     if holdings.waiting:
         waiting = f"{holdings.waiting:,} passages are found by their words only so far"
         console.print(Text(f"       {waiting}; any add or sync finishes them", style="yellow"))

@@ -73,9 +73,6 @@ read   GET     /api/questions/patterns
 read   GET     /api/coverage
 admin  GET     /api/metrics
 admin  GET     /metrics
-admin  GET     /api/calibration
-admin  POST    /api/calibration
-admin  DELETE  /api/calibration
 read   GET     /api/preferences
 ask    PATCH   /api/preferences
 read   GET     /api/notices
@@ -129,7 +126,6 @@ edit   POST    /gaps/ask
 read   GET     /gaps/{cluster_id}
 edit   POST    /gaps/{gap_id}/status
 admin  GET     /figures
-admin  POST    /figures/calibration
 read   GET     /preferences
 ask    POST    /preferences
 ask    POST    /preferences/learned
@@ -155,7 +151,7 @@ admin  POST    /users
 admin  POST    /users/{user_id}/change
 admin  POST    /users/{user_id}/remove
 admin  POST    /users/groups
-admin  POST    /users/groups/{group_id}/change
+admin  POST    /users/groups/{group_id}/remove
 admin  POST    /users/grants
 admin  POST    /users/grants/take
 admin  GET     /users/audit

@@ -19,7 +19,6 @@ from fastapi.responses import RedirectResponse
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from wellread.calls import paid_by
 from wellread.config import Settings
 from wellread.identity import LOCAL, NOBODY
 from wellread.serve.error_shapes import Problem, ProblemError, problem_of_status
@@ -173,8 +172,7 @@ class SignIn:
             return
         status = _Status(send)
         try:
-            with paid_by(rights.user.id if rights.user else ""):
-                await self.app(scope, receive, status.send)
+            await self.app(scope, receive, status.send)
         finally:
             outcome = "" if status.code < 400 else str(status.code)
             await self._note(request, path, access, rights, outcome)

@@ -1,7 +1,6 @@
-"""An answer as the tools give it: whole where it is short, else part by part with a cursor.
+"""An answer as the tools give it: whole where it is short, else as much of it as fits.
 
-Parts are of sentences first, then of the rows of its table. What belongs to the answer as a whole
-(confidence, gaps, notes) stands in the first part.
+Sentences come first, then the rows of its table.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ class RowsBody(Body):
 
 
 class AnswerResult(Body):
-    """An answer with the proof of it, or a part of it. All of its text is data."""
+    """An answer with the proof of it, or the first part of it. All of its text is data."""
 
     id: str
     question: str
@@ -101,75 +100,62 @@ class AnswerResult(Body):
     suggestions: tuple[str, ...] = ()
     table: RowsBody | None = None
     hallucinated_citations: int = 0
-    next_cursor: str | None = Field(default=None, description="for the part after this one")
+    left_out: int = Field(description="sentences and rows that did not fit; the whole has the id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerPart:
-    """A part of an answer.
+    """As much of an answer as fits: the beginning of its text, and of the rows of its table.
 
     Attributes:
-        text: of the answer from the first of ``sentences`` to the last; all where there are none.
-        offset: where ``text`` begins in the answer's.
-        rows: of its table.
-        next: the sentence and the row after them; None at the end.
+        left_out: how many sentences and rows come after it.
     """
 
     answer: Answer
     text: str
-    offset: int
     sentences: tuple[Sentence, ...]
     citations: tuple[Citation, ...]
     rows: tuple[tuple[str, ...], ...]
-    first: bool
-    next: tuple[int, int] | None
+    left_out: int
 
 
-def part_of(answer: Answer, place: tuple[int, int], tokens: int) -> AnswerPart:
-    """The part of about ``tokens`` that begins at ``place``: a sentence and a row."""
+def part_of(answer: Answer, tokens: int) -> AnswerPart:
+    """The first part of ``answer``, of about ``tokens``."""
     ordered = tuple(sorted(answer.sentences, key=lambda one: one.span.start))
     by_id = {citation.id: citation for citation in answer.citations}
-    begin, row = place
-    end, seen, left = begin, set[int](), tokens
+    end, seen, left = 0, set[int](), tokens
     while end < len(ordered):
         fresh = [by_id[n] for n in ordered[end].citations if n in by_id and n not in seen]
         cost = _cost(ordered[end].text) + sum(_cost(f"{c.title} {c.quote} {c.link}") for c in fresh)
-        if cost > left and end > begin:
+        if cost > left and end:
             break
         left -= cost
         seen.update(citation.id for citation in fresh)
         end += 1
-    rows = _rows(answer.table, row, left) if end == len(ordered) else ()
-    done = end == len(ordered) and row + len(rows) >= len(answer.table.rows if answer.table else ())
-    start = 0 if place == (0, 0) else _start(answer.text, ordered, begin)
-    finish = _start(answer.text, ordered, end)
-    cited = {known for one in ordered[begin:end] for known in one.citations}
-    whole = done and place == (0, 0)
+    every = answer.table.rows if answer.table else ()
+    rows = _rows(every, left) if end == len(ordered) else ()
+    left_out = len(ordered) - end + len(every) - len(rows)
+    cited = {known for one in ordered[:end] for known in one.citations}
     return AnswerPart(
         answer=answer,
-        text=answer.text[start:finish],
-        offset=start,
-        sentences=ordered[begin:end],
+        text=answer.text[: _end(answer.text, ordered, end)],
+        sentences=ordered[:end],
         # An answer in one piece keeps what no sentence cites: the nearest of a refusal.
-        citations=tuple(c for c in answer.citations if whole or not ordered or c.id in cited),
+        citations=tuple(
+            c for c in answer.citations if not left_out or not ordered or c.id in cited
+        ),
         rows=rows,
-        first=place == (0, 0),
-        next=None if done else (end, row + len(rows)),
+        left_out=left_out,
     )
 
 
-def answer_result(call: Call, part: AnswerPart, next_cursor: str | None) -> AnswerResult:
+def answer_result(call: Call, part: AnswerPart) -> AnswerResult:
     """The facts of ``part``."""
     answer = part.answer
     body = answer_body(answer)
     why = relevances(answer)
-    kept: dict[str, object] = {}
-    if not part.first:
-        names = ("data_gaps", "conflicts", "notes", "limits", "related", "suggestions")
-        kept = dict.fromkeys(names, ())
     return AnswerResult.of(
         body,
-        **kept,
         confidence=SureBody.of(answer.confidence),
         answer=part.text,
         standalone=answer.standalone or None,
@@ -178,7 +164,7 @@ def answer_result(call: Call, part: AnswerPart, next_cursor: str | None) -> Answ
         citations=[cited_body(call, one, why[one.id]) for one in part.citations],
         verdicts=counted(answer.sentences),
         table=_table(answer.table, part.rows),
-        next_cursor=next_cursor,
+        left_out=part.left_out,
     )
 
 
@@ -212,10 +198,10 @@ def _table(table: Table | None, rows: tuple[tuple[str, ...], ...]) -> RowsBody |
     return RowsBody.of(table, rows=rows, total=len(table.rows)) if table else None
 
 
-def _rows(table: Table | None, first: int, tokens: int) -> tuple[tuple[str, ...], ...]:
+def _rows(every: tuple[tuple[str, ...], ...], tokens: int) -> tuple[tuple[str, ...], ...]:
     """As many rows as fit, one at least."""
     found: list[tuple[str, ...]] = []
-    for row in table.rows[first:] if table else ():
+    for row in every:
         tokens -= _cost(" | ".join(row))
         if tokens < 0 and found:
             break
@@ -223,12 +209,10 @@ def _rows(table: Table | None, first: int, tokens: int) -> tuple[tuple[str, ...]
     return tuple(found)
 
 
-def _start(text: str, ordered: Sequence[Sentence], place: int) -> int:
-    """Where a part begins that starts with that sentence: headings above it belong to it."""
-    if place >= len(ordered):
+def _end(text: str, ordered: Sequence[Sentence], place: int) -> int:
+    """Where a part ends that is all before that sentence: headings above it belong to it."""
+    if place == len(ordered):
         return len(text)
-    if not place:
-        return 0
     at = ordered[place].span.start
     before = ordered[place - 1].span.end
     heading = text.find("\n#", before, at)

@@ -12,9 +12,6 @@ from wellread.types import Filters, Kind, Mode
 
 MOST_SOURCES = 100
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-Cursor = Annotated[
-    str, Field(description="nextCursor of a result, to get the part after it; repeat the rest")
-]
 
 
 class Arguments(BaseModel):
@@ -58,7 +55,6 @@ class Asking(Limited):
         default="", description="sessionId of an answer, so that this is read as a follow-up to it"
     )
     strict: bool | None = Field(default=None, description="leave unsupported sentences out")
-    cursor: Cursor = ""
 
 
 class AskArguments(Asking):
@@ -86,7 +82,6 @@ class FetchArguments(Arguments):
     """A document to read."""
 
     id: Words = Field(description="id of a search result, or of a document")
-    cursor: Cursor = ""
 
 
 class OpenArguments(Arguments):
@@ -95,16 +90,12 @@ class OpenArguments(Arguments):
     source: Words = Field(
         description="source of a citation (doc_…:120-180:…), or the id or title of a document"
     )
-    cursor: Annotated[
-        str, Field(description="nextCursor or previousCursor of a result, to read on or back")
-    ] = ""
 
 
 class ListArguments(Limited):
     """Which documents to list."""
 
-    limit: int = Field(default=50, ge=1, le=200, description="most of them at once")
-    cursor: Cursor = ""
+    limit: int = Field(default=50, ge=1, le=200, description="most of them")
 
 
 class GivenSource(Arguments):
@@ -129,4 +120,3 @@ class CheckArguments(Arguments):
     strict: bool = Field(
         default=False, description="a sentence that is supported in part fails the check too"
     )
-    cursor: Cursor = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from anyio import to_thread
@@ -13,8 +13,7 @@ from wellread.answer_text import escaped
 from wellread.answers import Answer, FinalEvent, Question, StepEvent
 from wellread.ask.answer import answer
 from wellread.ask.retrieve.search import check_collections
-from wellread.errors import RequestError, UnknownNameError, WellreadError
-from wellread.library.recheck import stored_answer
+from wellread.errors import WellreadError
 from wellread.reports import (
     Limits,
     PlanEvent,
@@ -27,10 +26,9 @@ from wellread.reports import (
 )
 from wellread.research.research import research, usual_limits
 from wellread.serve.features.bodies import Body
-from wellread.serve.mcp.answer_results import AnswerPart, AnswerResult, answer_result, part_of
+from wellread.serve.mcp.answer_results import AnswerResult, answer_result, part_of
 from wellread.serve.mcp.arguments import AskArguments, Asking, ResearchArguments
-from wellread.serve.mcp.cursors import decoded, encoded, number
-from wellread.serve.mcp.result_markdown import answer_markdown, goes_on
+from wellread.serve.mcp.result_markdown import answer_markdown
 from wellread.serve.mcp.results import fitted, told
 from wellread.serve.mcp.served import Call, closing
 
@@ -74,29 +72,25 @@ class ReportBody(Body):
 
 
 class ResearchResult(AnswerResult):
-    """A report, or a part of it; ``report`` stands in the first part."""
+    """A report, or the first part of it."""
 
-    report: ReportBody | None = None
+    report: ReportBody
 
 
 async def ask(call: Call, wanted: AskArguments) -> CallToolResult:
-    """Answer a question, or give the next part of an answer."""
-    if wanted.cursor:
-        return await to_thread.run_sync(_next_part, call, "ask", wanted.cursor)
+    """Answer a question."""
     question = await to_thread.run_sync(_question, call, wanted)
     async with closing(answer(call.kb, question)) as events:
         async for event in events:
             if isinstance(event, StepEvent):
                 await call.tell(f"{event.step.name}: {event.step.found:,} found")
             elif isinstance(event, FinalEvent):
-                return await to_thread.run_sync(_first_part, call, event.answer)
+                return await to_thread.run_sync(_answered, call, event.answer)
     raise WellreadError("the answer ended without a result", hint="report this as a defect")
 
 
 async def run_research(call: Call, wanted: ResearchArguments) -> CallToolResult:
-    """Research a question, or give the next part of a report."""
-    if wanted.cursor:
-        return await to_thread.run_sync(_next_part, call, "research", wanted.cursor)
+    """Research a question."""
     question = await to_thread.run_sync(_question, call, wanted)
     request = ResearchRequest(question=question, limits=_limits(call, wanted))
     async with closing(research(call.kb, request)) as events:
@@ -107,7 +101,7 @@ async def run_research(call: Call, wanted: ResearchArguments) -> CallToolResult:
                 case ProgressEvent():
                     await call.tell(event.text)
                 case ReportEvent(report=report):
-                    return await to_thread.run_sync(_first_of_report, call, report)
+                    return await to_thread.run_sync(_reported, call, report)
     raise WellreadError("the research ended without a report", hint="report this as a defect")
 
 
@@ -139,77 +133,28 @@ def _planned(plan: ResearchPlan) -> str:
     return f"plan: {len(plan.facets)} {parts}, at most {plan.searches} searches: {titles}"
 
 
-# --- parts -----------------------------------------------------------------------------------
-
-Shape = Callable[[AnswerPart, str | None], tuple[str, AnswerResult]]
-
-
-def _first_part(call: Call, given: Answer) -> CallToolResult:
-    return _part("ask", given, (0, 0), _shaped(call))
-
-
-def _first_of_report(call: Call, report: Report) -> CallToolResult:
-    body = _report_body(report)
-    said = "\n\n".join(_report_lines(report, body))
-    plain = _shaped(call)
-
-    def shaped(part: AnswerPart, cursor: str | None) -> tuple[str, AnswerResult]:
-        text, facts = plain(part, cursor)
-        return f"{text}\n\n{said}", ResearchResult(**dict(facts), report=body)
-
-    return _part("research", report.answer, (0, 0), shaped)
-
-
-def _next_part(call: Call, tool: str, cursor: str) -> CallToolResult:
-    """The part of a stored answer that begins where ``cursor`` says.
-
-    Raises:
-        RequestError: it is no cursor of this tool.
-        UnknownNameError: the answer is gone, or is not of what is served.
-    """
-    facts = decoded(tool, cursor)
-    _, given = stored_answer(call.kb, str(facts.get("answer", "")), call.kb.asker.owner)
-    if not _shown(call, given):
-        raise UnknownNameError("there is no such answer any more", hint="ask again")
-    place = (number(facts, "sentence"), number(facts, "row"))
-    if place[0] > len(given.sentences):
-        raise RequestError("the cursor is damaged", hint="ask again")
-    return _part(tool, given, place, _shaped(call))
-
-
-def _shown(call: Call, given: Answer) -> bool:
-    """Whether all that the answer rests on is served; where only a part is, it has to cite."""
-    if not call.served.collections:
-        return True
-    listings = call.kb.catalogue.listings
-    cited = {citation.document_id for citation in given.citations}
-    return bool(cited) and all(call.served.shows(listings.listed(known)) for known in cited)
-
-
-def _shaped(call: Call) -> Shape:
-    def shaped(part: AnswerPart, cursor: str | None) -> tuple[str, AnswerResult]:
-        facts = answer_result(call, part, cursor)
-        return answer_markdown(part, facts), facts
-
-    return shaped
-
-
-def _part(tool: str, given: Answer, place: tuple[int, int], shape: Shape) -> CallToolResult:
-    """The part from ``place`` on that is as long as a result may be."""
-
+def _answered(call: Call, given: Answer) -> CallToolResult:
     def build(tokens: int) -> CallToolResult:
-        part = part_of(given, place, tokens)
-        cursor = None
-        if part.next is not None:
-            at = {"answer": given.id, "sentence": part.next[0], "row": part.next[1]}
-            cursor = encoded(tool, at)
-        text, body = shape(part, cursor)
-        return told(f"{text}\n\n{goes_on(tool, cursor)}" if cursor else text, body)
+        part = part_of(given, tokens)
+        facts = answer_result(call, part)
+        return told(answer_markdown(part, facts), facts)
 
     return fitted(build)
 
 
 # --- the report ------------------------------------------------------------------------------
+
+
+def _reported(call: Call, report: Report) -> CallToolResult:
+    body = _report_body(report)
+    said = "\n\n".join(_report_lines(report, body))
+
+    def build(tokens: int) -> CallToolResult:
+        part = part_of(report.answer, tokens)
+        facts = ResearchResult(**dict(answer_result(call, part)), report=body)
+        return told(f"{answer_markdown(part, facts)}\n\n{said}", facts)
+
+    return fitted(build)
 
 
 def _report_body(report: Report) -> ReportBody:

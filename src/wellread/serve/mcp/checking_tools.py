@@ -8,14 +8,12 @@ from pydantic import Field
 from wellread.answer_text import escaped
 from wellread.answers import Sentence, VerdictName
 from wellread.errors import RequestError
-from wellread.identity import tagged_hash
 from wellread.library.check_text import CheckedText, GivenText, check, check_texts
 from wellread.models.word_pieces import count_tokens
 from wellread.serve.features.bodies import Body
 from wellread.serve.mcp.answer_results import OVERHEAD, CitedBody, ToldBody, cited_body, counted
 from wellread.serve.mcp.arguments import CheckArguments
-from wellread.serve.mcp.cursors import WITHOUT, decoded, encoded, number
-from wellread.serve.mcp.result_markdown import citation_line, goes_on
+from wellread.serve.mcp.result_markdown import citation_line
 from wellread.serve.mcp.results import fitted, told
 from wellread.serve.mcp.served import Call
 from wellread.types import Filters
@@ -30,55 +28,39 @@ class CheckResult(Body):
     """
 
     answer: str
-    borne_out: bool = Field(description="whether no sentence of this part is left unsupported")
-    verdicts: dict[str, int] = Field(description="how many sentences of this part have which")
+    borne_out: bool = Field(description="whether none of the sentences is left unsupported")
+    verdicts: dict[str, int] = Field(description="how many of the sentences have which")
     sentences: tuple[ToldBody, ...]
     citations: tuple[CitedBody, ...]
-    next_cursor: str | None = Field(default=None, description="for the part after this one")
+    left_out: int = Field(description="sentences after these: check them in a call of their own")
 
 
 def check_text(call: Call, wanted: CheckArguments) -> CallToolResult:
-    """Check a text, or what of it comes after the part that was checked before.
+    """Check a text.
 
     Raises:
-        RequestError: there is no sentence in it, the cursor is of another text, or there is
-            nothing to check it against.
+        RequestError: there is no sentence in it, or nothing to check it against.
         UnknownCollectionError: the collection is not there.
     """
-    start = _start(wanted) if wanted.cursor else 0
-    found = _checked(call, wanted, wanted.text[start:])
+    found = _checked(call, wanted)
 
     def build(tokens: int) -> CallToolResult:
-        shown = _fitting(found.sentences, tokens)
-        rest = found.sentences[len(shown) : len(shown) + 1]
-        end = rest[0].span.start if rest else len(found.text)
-        facts = {"start": start + end, "text": tagged_hash("txt", wanted.text)}
-        cursor = encoded("check_text", facts) if rest else None
-        body = _body(call, wanted, found, shown, (end, cursor))
-        text = _markdown(body)
-        return told(f"{text}\n\n{goes_on('check_text', cursor)}" if cursor else text, body)
+        body = _body(call, wanted, found, _fitting(found.sentences, tokens))
+        return told(_markdown(body), body)
 
     return fitted(build)
 
 
-def _start(wanted: CheckArguments) -> int:
-    facts = decoded("check_text", wanted.cursor)
-    start = number(facts, "start")
-    if facts.get("text") != tagged_hash("txt", wanted.text):
-        raise RequestError("the cursor is of another text", hint=WITHOUT)
-    return min(start, len(wanted.text))
-
-
-def _checked(call: Call, wanted: CheckArguments, text: str) -> CheckedText:
+def _checked(call: Call, wanted: CheckArguments) -> CheckedText:
     kb = call.kb
     if not wanted.sources:
         call.served.check_filled()
         filters = Filters(collections=call.served.within(wanted.collection))
-        return check(kb, text, filters=filters)
+        return check(kb, wanted.text, filters=filters)
     if wanted.collection:
         raise RequestError("collection and sources exclude each other", hint="leave one out")
     given = [GivenText(text=source.text, title=source.title) for source in wanted.sources]
-    return check_texts(kb, text, given)
+    return check_texts(kb, wanted.text, given)
 
 
 def _fitting(sentences: tuple[Sentence, ...], tokens: int) -> tuple[Sentence, ...]:
@@ -92,25 +74,21 @@ def _fitting(sentences: tuple[Sentence, ...], tokens: int) -> tuple[Sentence, ..
 
 
 def _body(
-    call: Call,
-    wanted: CheckArguments,
-    found: CheckedText,
-    shown: tuple[Sentence, ...],
-    rest: tuple[int, str | None],
+    call: Call, wanted: CheckArguments, found: CheckedText, shown: tuple[Sentence, ...]
 ) -> CheckResult:
-    end, cursor = rest
+    rest = found.sentences[len(shown) :]
     cited = {number for one in shown for number in one.citations}
     part = CheckedText(text=found.text, sentences=shown, citations=())
     stored = not wanted.sources
     return CheckResult(
-        answer=found.text[:end],
+        answer=found.text[: rest[0].span.start] if rest else found.text,
         borne_out=part.borne_out(strict=wanted.strict),
         verdicts=counted(shown),
         sentences=tuple(ToldBody.of(one, one.verdict, verdict=one.verdict.name) for one in shown),
         citations=tuple(
             cited_body(call, one, stored=stored) for one in found.citations if one.id in cited
         ),
-        next_cursor=cursor,
+        left_out=len(rest),
     )
 
 
@@ -125,4 +103,7 @@ def _markdown(body: CheckResult) -> str:
     names = [VerdictName(name) for name in body.verdicts]
     counts = ", ".join(f"{one.symbol} {body.verdicts[one.value]} {one.label}" for one in names)
     outcome = "borne out" if body.borne_out else "not borne out"
-    return "\n".join([*lines, "", f"**Checked:** {counts}: {outcome}"])
+    lines += ["", f"**Checked:** {counts}: {outcome}"]
+    if body.left_out:
+        lines.append(f"**Not checked** {body.left_out} sentences after these: check them next")
+    return "\n".join(lines)

@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 
-from mcp.server.apps import EXTENSION_ID
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
@@ -24,7 +23,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from wellread.serve.guards.asking_rights import asker_of
 from wellread.serve.mcp.document_resources import list_resources, list_templates, read_resource
 from wellread.serve.mcp.mcp_tools import call_tool, list_tools
-from wellread.serve.mcp.question_prompts import get_prompt, list_prompts
 from wellread.serve.mcp.served import Served
 
 SESSION_HEADER = "mcp-session-id"
@@ -47,7 +45,7 @@ def mcp_server(served: Served) -> Server[Served]:
     async def lifespan(_server: Server[Served]) -> AsyncIterator[Served]:
         yield served
 
-    server = Server(
+    return Server(
         "wellread",
         version=version("wellread"),
         title="Wellread",
@@ -59,11 +57,7 @@ def mcp_server(served: Served) -> Server[Served]:
         on_list_resources=list_resources,
         on_list_resource_templates=list_templates,
         on_read_resource=read_resource,
-        on_list_prompts=list_prompts,
-        on_get_prompt=get_prompt,
     )
-    server.extensions[EXTENSION_ID] = {}  # MCP Apps
-    return server
 
 
 async def serve_stdio(served: Served) -> None:

@@ -14,7 +14,6 @@ from wellread.library.document_lists import whole
 from wellread.library.searches import around
 from wellread.locators import Marks
 from wellread.models.word_pieces import count_tokens
-from wellread.serve.mcp.cursors import WITHOUT, decoded, encoded, number
 from wellread.serve.mcp.served import Served
 from wellread.store.catalogue.documents.listings import ListedDocument
 from wellread.types import Document, Span
@@ -65,34 +64,6 @@ def placed(served: Served, name: str) -> Place:
         return Place(listed=found.listed, document=found.document, span=span)
     found = whole(served.kb, name, served.collections, entities=0)
     return Place(listed=found.listed, document=found.document, span=None)
-
-
-def cursor_at(use: str, place: Place, *, start: int | None = None, end: int | None = None) -> str:
-    """The cursor of the page that begins at ``start``, or ends at ``end``."""
-    facts: dict[str, object] = {
-        "document": place.listed.facts.id,
-        "version": _short(place.listed.facts.version),
-    }
-    return encoded(use, facts | ({"end": end} if start is None else {"start": start}))
-
-
-def continued(served: Served, use: str, cursor: str) -> tuple[Place, int | None, int | None]:
-    """The document of a cursor, and where its page begins or ends.
-
-    Raises:
-        RequestError: it is none, or its document has changed since.
-        UnknownNameError: its document is gone.
-    """
-    facts = decoded(use, cursor)
-    found = whole(served.kb, str(facts.get("document", "")), served.collections, entities=0)
-    if _short(found.listed.facts.version) != facts.get("version"):
-        raise _changed()
-    place = Place(listed=found.listed, document=found.document, span=None)
-    start = number(facts, "start") if "start" in facts else None
-    end = number(facts, "end") if start is None else None
-    if max(start or 0, end or 0) > len(found.document.text):
-        raise RequestError("the cursor is damaged", hint=WITHOUT)
-    return place, start, end
 
 
 def page_end(text: str, start: int, tokens: int) -> int:

@@ -20,12 +20,9 @@ from wellread.serve.mcp.arguments import (
     OpenArguments,
     SearchArguments,
 )
-from wellread.serve.mcp.cursors import decoded, encoded, number
 from wellread.serve.mcp.places import (
     CHARACTERS_PER_TOKEN,
     Place,
-    continued,
-    cursor_at,
     page_end,
     page_start,
     placed,
@@ -34,7 +31,7 @@ from wellread.serve.mcp.places import (
 )
 from wellread.serve.mcp.results import BUDGETS, exactly, fitted, told
 from wellread.serve.mcp.served import FILL, Call
-from wellread.store.catalogue.documents.listings import DocumentPage, ListedDocument
+from wellread.store.catalogue.documents.listings import ListedDocument
 from wellread.types import Filters, Kind, Locator, Span
 
 MOST_FOUND = 10
@@ -58,7 +55,7 @@ class FoundResults(Body):
 
 
 class FetchedMetadata(Body):
-    """Facts about the document, and where the rest of it is."""
+    """Facts about the document, and which part of it is given."""
 
     document_id: str
     kind: Kind
@@ -70,8 +67,6 @@ class FetchedMetadata(Body):
     start: int = Field(description="of the text given, in characters of the document")
     end: int
     characters: int = Field(description="of the whole document")
-    next_cursor: str | None = Field(default=None, description="for the text after this")
-    previous_cursor: str | None = Field(default=None, description="for the text before this")
 
 
 class FetchedDocument(Body):
@@ -99,8 +94,6 @@ class OpenedSource(Body):
     before: str
     quote: str
     after: str
-    next_cursor: str | None = Field(default=None, description="reads on")
-    previous_cursor: str | None = Field(default=None, description="reads back")
 
 
 class ListedBody(Body):
@@ -124,12 +117,11 @@ class CollectionBody(Body):
 
 
 class ListedDocuments(Body):
-    """A part of a list, how long the whole of it is, and all collections there are."""
+    """The beginning of a list, how long all of it is, and all collections there are."""
 
     total: int
     documents: tuple[ListedBody, ...]
     collections: tuple[CollectionBody, ...]
-    next_cursor: str | None = Field(default=None, description="for the part after this one")
 
 
 def search(call: Call, wanted: SearchArguments) -> CallToolResult:
@@ -164,25 +156,17 @@ def _found_body(one: Result) -> FoundBody:
 
 def fetch(call: Call, wanted: FetchArguments) -> CallToolResult:
     """A document's text: whole where it is short, else the page around what was found."""
-    if wanted.cursor:
-        place, start, end = continued(call.served, "fetch", wanted.cursor)
-    else:
-        place, start, end = placed(call.served, wanted.id), None, None
+    place = placed(call.served, wanted.id)
     call.served.opened(place.listed.facts.id)
-    return fitted(partial(_fetched, wanted.id, place, start, end))
+    return fitted(partial(_fetched, wanted.id, place))
 
 
-def _fetched(
-    name: str, place: Place, start: int | None, end: int | None, tokens: int
-) -> CallToolResult:
+def _fetched(name: str, place: Place, tokens: int) -> CallToolResult:
     text, facts = place.document.text, place.listed.facts
-    if start is None and end is not None:
-        start = page_start(text, end, tokens)
-    elif start is None:
-        start = 0
-        if place.span is not None and page_end(text, 0, tokens) < len(text):
-            start = page_start(text, place.span.start, tokens // SHARE_BEFORE)
-    end = page_end(text, start, tokens) if end is None else end
+    start = 0
+    if place.span is not None and page_end(text, 0, tokens) < len(text):
+        start = page_start(text, place.span.start, tokens // SHARE_BEFORE)
+    end = page_end(text, start, tokens)
     span = Span(start=start, end=end)
     locator = _located(place, place.span or span)
     body = FetchedDocument(
@@ -199,26 +183,19 @@ def _fetched(
             start=start,
             end=end,
             characters=len(text),
-            next_cursor=cursor_at("fetch", place, start=end) if end < len(text) else None,
-            previous_cursor=cursor_at("fetch", place, end=start) if start else None,
         ),
     )
     return exactly(body)
 
 
 def open_source(call: Call, wanted: OpenArguments) -> CallToolResult:
-    """A place with the text around it, or the text before or after that."""
-    if wanted.cursor:
-        place, start, end = continued(call.served, "open_source", wanted.cursor)
-    else:
-        place, start, end = placed(call.served, wanted.source), None, None
+    """A place with the text around it."""
+    place = placed(call.served, wanted.source)
     call.served.opened(place.listed.facts.id)
-    return fitted(partial(_opened, call, place, start, end))
+    return fitted(partial(_opened, call, place))
 
 
-def _opened(
-    call: Call, place: Place, start: int | None, end: int | None, tokens: int
-) -> CallToolResult:
+def _opened(call: Call, place: Place, tokens: int) -> CallToolResult:
     text = place.document.text
     around = min(tokens, BEFORE + AFTER)
     if place.span is not None:
@@ -226,9 +203,8 @@ def _opened(
         first = page_start(text, quoted.start, around // 3)
         last = page_end(text, quoted.end, around * 2 // 3)
     else:
-        first = page_start(text, end, around) if end is not None else start or 0
-        last = end if end is not None else page_end(text, first, around)
-        quoted = Span(start=first, end=first)
+        first, last = 0, page_end(text, 0, around)
+        quoted = Span(start=0, end=0)
     body = _opened_body(call, place, Span(start=first, end=last), quoted)
     return told(_opened_markdown(body), body)
 
@@ -238,7 +214,6 @@ def _opened_body(call: Call, place: Place, shown: Span, quoted: Span) -> OpenedS
     locator = _located(place, quoted if len(quoted) else shown)
     before = Span(start=shown.start, end=quoted.start)
     after = Span(start=quoted.end, end=shown.end)
-    on, back = shown.end < len(document.text), shown.start > 0
     return OpenedSource.of(
         facts,
         source=source_of(facts.id, facts.version, quoted) if len(quoted) else facts.id,
@@ -250,8 +225,6 @@ def _opened_body(call: Call, place: Place, shown: Span, quoted: Span) -> OpenedS
         before=before.of(document.text) if len(quoted) else "",
         quote=quoted.of(document.text),
         after=after.of(document.text) if len(quoted) else readable(document, after),
-        next_cursor=cursor_at("open_source", place, start=shown.end) if on else None,
-        previous_cursor=cursor_at("open_source", place, end=shown.start) if back else None,
     )
 
 
@@ -262,10 +235,6 @@ def _opened_markdown(body: OpenedSource) -> str:
     quote = f"**»{_lines(body.quote)}«**" if body.quote else ""
     pieces = [" · ".join(part for part in parts if part), _lines(body.before), quote]
     pieces += [_lines(body.after)]
-    if body.next_cursor:
-        pieces.append(f"*Read on with cursor `{body.next_cursor}`*")
-    if body.previous_cursor:
-        pieces.append(f"*Read back with cursor `{body.previous_cursor}`*")
     return "\n\n".join(piece for piece in pieces if piece)
 
 
@@ -274,29 +243,19 @@ def _lines(text: str) -> str:
 
 
 def list_documents(call: Call, wanted: ListArguments) -> CallToolResult:
-    """A part of the list of documents, with the collections."""
-    offset = 0
-    if wanted.cursor:
-        facts = decoded("list_documents", wanted.cursor)
-        offset = number(facts, "offset")
-        wanted = ListArguments.model_validate(facts.get("wanted") or {})
+    """The newest documents, with the collections."""
     limits = wanted.filters(call.served.within(wanted.collection))
-    page = listed(call.kb, limits, limit=wanted.limit, offset=offset)
+    page = listed(call.kb, limits, limit=wanted.limit)
     collections = _collections(call)
-    kept = wanted.model_dump(mode="json", exclude_defaults=True, exclude={"cursor"})
 
     def build(tokens: int) -> CallToolResult:
         shown = page.documents[: max(1, tokens * wanted.limit // BUDGETS[0])]
-        end = offset + len(shown)
-        more = {"offset": end, "wanted": kept}
-        cursor = encoded("list_documents", more) if end < page.total else None
         body = ListedDocuments(
             total=page.total,
             documents=tuple(map(_listed_body, shown)),
             collections=collections,
-            next_cursor=cursor,
         )
-        return told(_list_markdown(body, page, offset), body)
+        return told(_list_markdown(body), body)
 
     return fitted(build)
 
@@ -313,19 +272,17 @@ def _listed_body(one: ListedDocument) -> ListedBody:
     return ListedBody.of(one.facts, url=one.facts.url or one.facts.uri)
 
 
-def _list_markdown(body: ListedDocuments, page: DocumentPage, offset: int) -> str:
+def _list_markdown(body: ListedDocuments) -> str:
     named = ", ".join(f"{escaped(one.name)} ({one.documents:,})" for one in body.collections)
     lines = [f"**Collections** {named or f'none yet: {FILL}'}", ""]
     shown = len(body.documents)
-    part = f", {offset + 1:,} to {offset + shown:,}" if shown < page.total and shown else ""
-    lines.append(f"**{page.total:,} documents**{part}")
+    part = f", the newest {shown:,} of them:" if shown < body.total else ""
+    lines.append(f"**{body.total:,} documents**{part}")
     for one in body.documents:
         day = f"{one.published_at:%Y-%m-%d}" if one.published_at else "no date"
         who = f", {escaped(', '.join(one.authors))}" if one.authors else ""
         where = f"{one.kind} in {escaped(one.collection)}"
         lines.append(f"- {escaped(one.title)}{who} ({where}, {day}) `{one.id}`")
-    if body.next_cursor:
-        lines += ["", f"*More with cursor `{body.next_cursor}`*"]
     return "\n".join(lines)
 
 

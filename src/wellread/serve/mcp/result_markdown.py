@@ -39,27 +39,29 @@ def answer_markdown(part: AnswerPart, body: AnswerResult) -> str:
 def _sections(part: AnswerPart, body: AnswerResult) -> Iterator[str]:
     if body.standalone:
         yield f"Understood as: {escaped(body.standalone)}"
-    if body.answered_by == "none" and part.first:
+    if body.answered_by == "none":
         yield f"**{UNDECIDED}**"
     yield _signed(part)
     if body.table and body.table.rows:
         yield _table(body.table)
     yield _checked(body)
     yield _sources(body.citations)
-    if part.first:
-        confidence = body.confidence
-        said = f"**Confidence** {confidence.score:.2f} ({confidence.band})"
-        yield f"{said}: {escaped(confidence.reasoning)}" if confidence.reasoning else said
-        yield from _beside(body, part.answer.conflicts)
+    confidence = body.confidence
+    said = f"**Confidence** {confidence.score:.2f} ({confidence.band})"
+    yield f"{said}: {escaped(confidence.reasoning)}" if confidence.reasoning else said
+    yield from _beside(body, part.answer.conflicts)
     yield _byline(part.answer)
+    if part.left_out:
+        more = f"{part.left_out:,} sentences and rows did not fit"
+        yield f"*This is a part: {more}. All of it: `wellread answers show {part.answer.id}`*"
 
 
 def _signed(part: AnswerPart) -> str:
     """The text with the sign of each sentence's verdict after its markers."""
-    answer, end = part.answer, part.offset + len(part.text)
+    answer = part.answer
     literal = answer.answered_by in PLAIN
     pieces: list[str] = []
-    place = part.offset
+    place = 0
     for sentence in part.sentences:
         after = markers_after(answer.text, sentence).end
         said = sentence.span.of(answer.text)
@@ -69,7 +71,7 @@ def _signed(part: AnswerPart) -> str:
             pieces += [f" [{number}]" for number in sentence.citations]
             pieces.append(f" {sentence.verdict.name.symbol}")
         place = max(place, after)
-    rest = f"{answer.text[place:end]}\n"  # a bracket that ends it begins no link
+    rest = f"{part.text[place:]}\n"  # a bracket that ends it begins no link
     bare = literal and not part.sentences and answer.mode != "deep"  # a report has headings
     pieces.append(escaped(rest) if bare else without_links(rest))
     return "".join(pieces).strip()
@@ -145,8 +147,3 @@ def _byline(answer: Answer) -> str:
     named = f", answer `{answer.id}`" if answer.id else ""
     session = f", session_id `{answer.session_id}` for a follow-up" if answer.session_id else ""
     return f"*{escaped(harmless(who))}{named}{session}*"
-
-
-def goes_on(tool: str, cursor: str) -> str:
-    """How to get the part after this one."""
-    return f"*This is a part. For the next call {tool} again, as before, with cursor `{cursor}`*"

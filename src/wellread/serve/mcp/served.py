@@ -14,7 +14,6 @@ from wellread.errors import RequestError, UnknownCollectionError
 from wellread.kb import KnowledgeBase
 from wellread.serve.guards.asking_rights import note_opened, opened_for
 from wellread.serve.guards.work_limits import WorkQueues
-from wellread.store.catalogue.documents.listings import ListedDocument
 
 if TYPE_CHECKING:  # an extra, which the server does without
     from mcp.server.context import ServerRequestContext
@@ -67,12 +66,6 @@ class Served:
         known = self.kb.catalogue.collection_names()
         if not (set(known) & set(self.collections) if self.collections else known):
             raise RequestError("the library is empty: there is nothing to answer from", hint=FILL)
-
-    def shows(self, document: ListedDocument | None) -> bool:
-        """Whether the document is there and may be seen."""
-        if document is None:
-            return False
-        return not self.collections or document.facts.collection in self.collections
 
 
 def _unknown(name: str, known: tuple[str, ...] | list[str]) -> UnknownCollectionError:

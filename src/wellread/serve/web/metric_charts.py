@@ -1,7 +1,6 @@
 """Lays the charts of metrics out; templates draw them as SVG.
 
-The trend has no words in it: on a narrow screen it shrinks, and they would not be readable. The
-picture of reliability keeps its size, so it has.
+The trend has no words in it: on a narrow screen it shrinks, and they would not be readable.
 """
 
 from __future__ import annotations
@@ -9,18 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wellread.serve.features.learning.metric_bodies import (
-    LatencyBody,
-    ReliabilityBinBody,
-    TrendBody,
-)
+from wellread.serve.features.learning.metric_bodies import LatencyBody, TrendBody
 
 WIDTH, HEIGHT = 720, 160
 FILLED = 0.8  # share of a part's width that its bar takes
 LEAST = 1.5  # height of a piece that is more than nothing
-SIDE = 200.0  # of the square in which confidence stands against ratings
-LEFT, TOP = 36.0, 10.0
-SMALLEST, LARGEST = 3.0, 8.0  # radius of a point
 LONG = 160.0  # the longest bar of seconds
 
 
@@ -53,30 +45,6 @@ class TrendChart:
     highest: Stack
     width: int = WIDTH
     height: int = HEIGHT
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
-    """Answers of similar confidence: the middle, and the ends of its interval."""
-
-    x: float
-    y: float
-    top: float
-    bottom: float
-    radius: float
-    bin: ReliabilityBinBody
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReliabilityChart:
-    """Points in a square, whose diagonal is a confidence that is right."""
-
-    points: tuple[Point, ...]
-    left: float = LEFT
-    top: float = TOP
-    side: float = SIDE
-    width: float = LEFT + SIDE + 14
-    height: float = TOP + SIDE + 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,25 +86,6 @@ def part_label(one: TrendBody, part: str) -> str:
     return one.start.strftime(shapes[part])
 
 
-def reliability_chart(bins: Sequence[ReliabilityBinBody]) -> ReliabilityChart | None:
-    """Mean rating against mean confidence; None when nothing was rated."""
-    most = max((one.answers for one in bins), default=0)
-    if not most:
-        return None
-    points = [
-        Point(
-            x=round(LEFT + one.confidence * SIDE, 2),
-            y=_height_of(one.rating),
-            top=_height_of(one.high),
-            bottom=_height_of(one.low),
-            radius=round(SMALLEST + (LARGEST - SMALLEST) * (one.answers / most) ** 0.5, 2),
-            bin=one,
-        )
-        for one in bins
-    ]
-    return ReliabilityChart(points=tuple(points))
-
-
 def seconds_bars(latencies: Sequence[LatencyBody]) -> dict[str, SecondsBar]:
     """For each step how long its bars are, in one scale."""
     most = max((one.p95 for one in latencies), default=0.0) or 1.0
@@ -146,10 +95,6 @@ def seconds_bars(latencies: Sequence[LatencyBody]) -> dict[str, SecondsBar]:
         )
         for one in latencies
     }
-
-
-def _height_of(share: float) -> float:
-    return round(TOP + (1 - share) * SIDE, 2)
 
 
 def _pieces(counts: dict[str, int], most: int) -> list[Piece]:

@@ -35,7 +35,6 @@ from wellread.store.catalogue.documents.reindexing import Reindexing
 from wellread.store.catalogue.graph.entity_graph import Graph
 from wellread.store.catalogue.learning import gap_records
 from wellread.store.catalogue.learning.answer_figures import AnswerFigures
-from wellread.store.catalogue.learning.calibration_records import Calibrations
 from wellread.store.catalogue.learning.counter_records import CounterRecords
 from wellread.store.catalogue.learning.coverage_reads import CoverageReads
 from wellread.store.catalogue.learning.expiry import Expiry
@@ -90,7 +89,6 @@ class Catalogue(CataloguePart):
         self.notices = Notices(database)
         self.facts_of_answers = AnswerFacts(database)
         self.figures = AnswerFigures(database)
-        self.calibrations = Calibrations(database)
         self.counters = CounterRecords(database)
         self.gap_ledger = GapLedger(database)
         self.question_counts = QuestionCounts(database)

@@ -209,17 +209,10 @@ SWEEP = 100  # calls between two looks for such
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """At most so many US dollars since a moment.
-
-    Attributes:
-        owners: the ids of the users whose calls count; none: all calls.
-        whose: in words, where it is not everybody's: ``the quota of ana``.
-    """
+    """At most so many US dollars since a moment."""
 
     since: datetime
     dollars: float
-    owners: tuple[str, ...] = ()
-    whose: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,7 +246,7 @@ class Calls(CataloguePart):
         """
         with self._database.write() as connection:
             for limit in limits:
-                spent = connection.execute(_spent(limit.since, limit.owners)).scalar() or 0.0
+                spent = connection.execute(_spent(limit.since)).scalar() or 0.0
                 left = limit.dollars - spent
                 if left <= 0 or expected.cost > left:
                     return limit
@@ -264,13 +257,9 @@ class Calls(CataloguePart):
         statement = update(provider_calls).where(provider_calls.c.id == number)
         self._run(statement.values(**asdict(call)))
 
-    def spent(self, since: datetime, owners: Sequence[str] = ()) -> float:
-        """US dollars that answering questions has cost since then; reading material in is not.
-
-        Args:
-            owners: the ids of the users whose questions count; none: everybody's.
-        """
-        return float(self._values(_spent(since, owners))[0] or 0.0)
+    def spent(self, since: datetime) -> float:
+        """US dollars that answering questions has cost since then; reading material in is not."""
+        return float(self._values(_spent(since))[0] or 0.0)
 
     def newest(self, limit: int) -> list[Call]:
         """The newest calls, newest first."""
@@ -308,8 +297,6 @@ class Calls(CataloguePart):
         return number
 
 
-def _spent(since: datetime, owners: Sequence[str] = ()) -> Select[Any]:
-    asked = [provider_calls.c.at >= since, provider_calls.c.purpose != EMBED_PASSAGE]
-    if owners:
-        asked.append(provider_calls.c.owner.in_(owners))
+def _spent(since: datetime) -> Select[Any]:
+    asked = (provider_calls.c.at >= since, provider_calls.c.purpose != EMBED_PASSAGE)
     return select(func.sum(provider_calls.c.cost)).where(*asked)

@@ -151,7 +151,7 @@ RULES = {
         ),
         _NOBODY,
     ),
-    # Which index is live, how answers are calibrated; how a collection's stories were made.
+    # Which index is live; how a collection's stories were made.
     "properties": f"(t.key NOT LIKE 'stories/%' OR substr(t.key, 9) IN {_READABLE})",
 }
 

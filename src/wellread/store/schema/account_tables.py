@@ -20,8 +20,8 @@ __all__ = [
 ]
 
 # ``password``: an argon2 hash, empty for who signs in elsewhere only. ``issuer`` and ``subject``:
-# how an identity provider knows them, empty for local accounts. ``monthly_dollars``: what calls of
-# models may cost them in a month; none: no limit of their own.
+# how an identity provider knows them, empty for local accounts. ``monthly_dollars``, here and of
+# groups, is not used.
 users = Table(
     "users",
     metadata,

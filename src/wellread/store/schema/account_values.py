@@ -30,7 +30,6 @@ class User:
         role: what it may do at all; grants say where.
         local: whether it has a password here.
         issuer, subject: how an identity provider knows it; empty for local accounts.
-        monthly_dollars: US dollars that its calls of models may cost in a month; None: no limit.
     """
 
     id: str
@@ -41,17 +40,15 @@ class User:
     created_at: datetime
     issuer: str = ""
     subject: str = ""
-    monthly_dollars: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserGroup:
-    """Users that share grants and a quota; ``source``: ``oidc`` when a provider named it."""
+    """Users that share grants; ``source``: ``oidc`` when a provider named it."""
 
     id: str
     name: str
     source: str = ""
-    monthly_dollars: float | None = None
     members: tuple[str, ...] = ()
 
 

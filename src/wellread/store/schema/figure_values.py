@@ -75,24 +75,6 @@ class Topic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RatedBin:
-    """Rated answers of similar confidence; ratings as shares of 100.
-
-    Attributes:
-        place: 0 for a confidence below .1, 9 for one of .9 and more.
-        right: how many were rated well enough to count as right.
-        squares: the sum of the squares of the ratings.
-    """
-
-    place: int
-    answers: int
-    confidence: float
-    rating: float
-    squares: float
-    right: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class GapCount:
     """Questions of one kind and status in the ledger of gaps."""
 

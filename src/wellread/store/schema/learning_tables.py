@@ -102,8 +102,8 @@ notices = Table(
     Column("seen_at", Moment),
 )
 
-# The figures of an answer, so that metrics read no bodies. ``confidence`` as it was delivered,
-# ``shipped`` before this base's own calibration; ``quoted`` to ``unsupported``: how many of its
+# The figures of an answer, so that metrics read no bodies. ``shipped`` is not used;
+# ``quoted`` to ``unsupported``: how many of its
 # sentences have that verdict; ``gap``: the material did not answer it.
 answer_facts = Table(
     "answer_facts",

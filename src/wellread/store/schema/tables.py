@@ -266,7 +266,7 @@ sessions = Table(
     Index(None, "owner", "seen_at"),  # the newest of one owner, without looking at all
 )
 
-# ``cost`` in US dollars; ``error``: why it failed, empty when it did not; ``owner``: for whom.
+# ``cost`` in US dollars; ``error``: why it failed, empty when it did not. ``owner`` is not used.
 provider_calls = Table(
     "provider_calls",
     metadata,

@@ -7,16 +7,13 @@ from typing import Annotated, Literal
 import typer
 
 from wellread.errors import RequestError
-from wellread.kb.language_models import dollars
-from wellread.serve.cli.accounts.users_cli import Amount, noted
+from wellread.serve.cli.accounts.users_cli import noted
 from wellread.serve.features.accounts.account_bodies import GrantBody, GroupBody
 from wellread.serve.terminal import fold, table, terminal_of, whole
 from wellread.store.catalogue.accounts import Accounts
 
 app = typer.Typer(rich_markup_mode=None)
-groups = typer.Typer(
-    rich_markup_mode=None, no_args_is_help=True, help="Users that share grants and a quota."
-)
+groups = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Users that share grants.")
 grants = typer.Typer(
     rich_markup_mode=None, no_args_is_help=True, help="Which collections are open to whom."
 )
@@ -81,20 +78,6 @@ def leave(context: typer.Context, group: GroupName, user: UserName) -> None:
         _show_groups(context, accounts)
 
 
-@groups.command("quota")
-def quota(
-    context: typer.Context,
-    group: GroupName,
-    amount: Amount = None,
-) -> None:
-    """Limit what calls of models may cost all members together in a month (UTC)."""
-    with terminal_of(context).open() as kb:
-        accounts = kb.catalogue.accounts
-        accounts.groups.set_quota(accounts.groups.named(group).id, amount)
-        noted(accounts, f"groups quota {group} {amount}")
-        _show_groups(context, accounts)
-
-
 @grants.command("list")
 def list_grants(context: typer.Context) -> None:
     """All grants."""
@@ -151,15 +134,8 @@ def _show_groups(context: typer.Context, accounts: Accounts) -> None:
     if terminal.json:
         terminal.write_json(found)
         return
-    rows = [
-        (
-            one.name,
-            ", ".join(one.members),
-            "" if one.monthly_dollars is None else dollars(one.monthly_dollars),
-        )
-        for one in found
-    ]
-    terminal.out.print(table([whole("group"), fold("members"), fold("dollars a month")], rows))
+    rows = [(one.name, ", ".join(one.members)) for one in found]
+    terminal.out.print(table([whole("group"), fold("members")], rows))
 
 
 def _show_grants(context: typer.Context, accounts: Accounts) -> None:

@@ -9,7 +9,6 @@ from rich.console import Console
 
 from wellread.errors import RequestError
 from wellread.ingest.forget_user import forget_user
-from wellread.kb.language_models import dollars
 from wellread.serve.cli.accounts.secret_input import password_for
 from wellread.serve.features.accounts.account_bodies import ForgottenBody, UserBody, user_bodies
 from wellread.serve.terminal import fold, table, terminal_of, whole
@@ -24,9 +23,6 @@ app.add_typer(users, name="users")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The user's name.")]
 FromStdin = Annotated[
     bool, typer.Option("--password-stdin", help="Read the password from standard input.")
-]
-Amount = Annotated[
-    float | None, typer.Argument(metavar="[DOLLARS]", min=0, help="A month; nothing: no limit.")
 ]
 
 
@@ -49,7 +45,7 @@ def add(
 
 @users.command("list")
 def list_users(context: typer.Context) -> None:
-    """All accounts with role, groups and quota."""
+    """All accounts with role and groups."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
         found = user_bodies(kb.catalogue.accounts)
@@ -96,21 +92,6 @@ def password(context: typer.Context, name: Name, from_stdin: FromStdin = False) 
         new = password_for(terminal, user.name, from_stdin=from_stdin)
         accounts.users.set_password(user.id, user.name, new)
         noted(accounts, f"users password {user.id}")
-        _show(context, accounts, user)
-
-
-@users.command("quota")
-def quota(
-    context: typer.Context,
-    name: Name,
-    amount: Amount = None,
-) -> None:
-    """Limit what calls of models may cost somebody in a month (UTC)."""
-    with terminal_of(context).open() as kb:
-        accounts = kb.catalogue.accounts
-        user = accounts.users.named(name)
-        accounts.users.set_quota(user.id, amount)
-        noted(accounts, f"users quota {user.id} {amount}")
         _show(context, accounts, user)
 
 
@@ -164,12 +145,11 @@ def print_users(console: Console, found: list[UserBody]) -> None:
             one.name,
             one.role + (" (disabled)" if one.disabled else ""),
             ", ".join(one.groups),
-            "" if one.monthly_dollars is None else dollars(one.monthly_dollars),
             "" if one.local else one.issuer,
         )
         for one in found
     ]
-    names = ("role", "groups", "dollars a month", "signs in at")
+    names = ("role", "groups", "signs in at")
     console.print(table([whole("name"), *map(fold, names)], rows))
 
 

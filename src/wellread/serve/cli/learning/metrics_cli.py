@@ -1,4 +1,4 @@
-"""Commands that measure how the base is asked and answers: ``metrics``, ``calibrate``."""
+"""The command that measures how the base is asked and answers: ``metrics``."""
 
 from __future__ import annotations
 
@@ -6,22 +6,9 @@ from typing import Annotated
 
 import typer
 
-from wellread.errors import RequestError
-from wellread.learning.calibration.calibrate import calibrate as fit
 from wellread.learning.metrics.metric_periods import PeriodName
-from wellread.serve.features.learning.metric_bodies import (
-    calibrate_body,
-    metrics_body,
-    report_of,
-    state_body,
-    undone_body,
-)
-from wellread.serve.features.learning.metric_print import (
-    print_calibrate,
-    print_metrics,
-    print_state,
-    print_undone,
-)
+from wellread.serve.features.learning.metric_bodies import metrics_body, report_of
+from wellread.serve.features.learning.metric_print import print_metrics
 from wellread.serve.terminal import terminal_of
 
 app = typer.Typer(rich_markup_mode=None)
@@ -46,34 +33,3 @@ def metrics(
     with terminal.open() as kb:
         body = metrics_body(report_of(kb, period, since, until))
     terminal.show(body, print_metrics)
-
-
-@app.command()
-def calibrate(
-    context: typer.Context,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would come of it; change nothing.")
-    ] = False,
-    undo: Annotated[
-        bool, typer.Option("--undo", help="Bring back the confidence of before.")
-    ] = False,
-    state: Annotated[bool, typer.Option("--state", help="Only say what is in force.")] = False,
-) -> None:
-    """Fit confidence on this base's rated answers; kept only when it is better.
-
-    It needs 200 rated answers. Better means: surely nearer to the ratings of answers that it was
-    not fitted on.
-    """
-    if dry_run + undo + state > 1:
-        raise RequestError(
-            "--dry-run, --undo and --state are three different things", hint="give one of them"
-        )
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
-        if undo:
-            terminal.show(undone_body(kb), print_undone)
-        elif state:
-            terminal.show(state_body(kb), print_state)
-        else:
-            trial = fit(kb, keep=not dry_run)
-            terminal.show(calibrate_body(trial, kept=not dry_run), print_calibrate)

@@ -11,7 +11,7 @@ from wellread.store.schema.account_values import SCOPES, ApiKey, Scope, User
 
 
 class UserBody(PlainBody):
-    """An account; ``groups`` by name. ``spent``: US dollars in this month (UTC)."""
+    """An account; ``groups`` by name."""
 
     id: str
     name: str
@@ -20,9 +20,7 @@ class UserBody(PlainBody):
     disabled: bool
     issuer: str
     created_at: datetime
-    monthly_dollars: float | None
     groups: tuple[str, ...] = ()
-    spent: float = 0.0
 
 
 class GroupBody(PlainBody):
@@ -31,7 +29,6 @@ class GroupBody(PlainBody):
     id: str
     name: str
     source: str
-    monthly_dollars: float | None
     members: tuple[str, ...]
 
 
@@ -92,19 +89,11 @@ class ForgottenBody(PlainBody):
     traces: tuple[str, ...] = ()
 
 
-def user_bodies(accounts: Accounts, spent: dict[str, float] | None = None) -> list[UserBody]:
-    """All users with their groups.
-
-    Args:
-        spent: what calls of models have cost each user id.
-    """
+def user_bodies(accounts: Accounts) -> list[UserBody]:
+    """All users with their groups."""
     groups = accounts.groups.every()
     return [
-        UserBody.of(
-            user,
-            groups=tuple(one.name for one in groups if user.name in one.members),
-            spent=(spent or {}).get(user.id, 0.0),
-        )
+        UserBody.of(user, groups=tuple(one.name for one in groups if user.name in one.members))
         for user in accounts.users.every()
     ]
 

@@ -1,4 +1,4 @@
-"""Metrics and calibration as JSON."""
+"""Metrics as JSON."""
 
 from __future__ import annotations
 
@@ -6,14 +6,10 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from wellread.kb import KnowledgeBase
-from wellread.learning.calibration.calibrate import LEAST, RIGHT_FROM, Trial
 from wellread.learning.metrics.metric_periods import PeriodName
 from wellread.learning.metrics.metric_report import MetricReport, metrics
 from wellread.serve.features.bodies import PlainBody
-from wellread.store.schema.calibration_values import Calibration
-from wellread.store.schema.figure_values import (
-    Sums,
-)
+from wellread.store.schema.figure_values import Sums
 from wellread.text.timecodes import window_of
 
 
@@ -97,34 +93,11 @@ class GapCountBody(PlainBody):
     questions: int
 
 
-class ReliabilityBinBody(PlainBody):
-    """Rated answers with a confidence from ``since`` to ``until``; ratings as shares of 100.
-
-    ``low`` to ``high`` is the 95 % interval of the mean rating; ``right`` the share rated right.
-    """
-
-    since: float
-    until: float
-    answers: int
-    confidence: float
-    rating: float
-    low: float
-    high: float
-    right: float
-
-
 class RatingsBody(PlainBody):
-    """What experts said: ratings given in the period, and rated answers by their confidence.
-
-    ``off`` is the mean distance of confidence and share rated right (from ``right_from`` of 100).
-    """
+    """Ratings that experts gave in the period, and their mean."""
 
     given: int
     mean: float | None
-    answers: int
-    right_from: float
-    off: float | None
-    bins: tuple[ReliabilityBinBody, ...]
 
 
 class SpentBody(PlainBody):
@@ -138,29 +111,6 @@ class SpentBody(PlainBody):
     input_tokens: int
     output_tokens: int
     cost: float
-
-
-class CalibrationBody(PlainBody):
-    """A calibration: log odds of confidence times ``slope`` plus ``intercept``.
-
-    ``before`` and ``after`` are Brier scores on answers that it was not fitted on, of the shipped
-    confidence and of this one, ``gain`` their difference with its 95 % interval.
-    """
-
-    slope: float
-    intercept: float
-    lowest: float
-    fitted_at: str
-    answers: int
-    questions: int
-    raters: int
-    largest_share: float
-    right: float
-    before: float
-    after: float
-    gain: float
-    gain_low: float
-    gain_high: float
 
 
 class MetricsBody(PlainBody):
@@ -185,39 +135,6 @@ class MetricsBody(PlainBody):
     gaps: tuple[GapCountBody, ...]
     ratings: RatingsBody
     calls: tuple[SpentBody, ...]
-    calibration: CalibrationBody | None
-
-
-class CalibrationStateBody(PlainBody):
-    """The calibration in force, null when confidence is as shipped, and how many come before it.
-
-    ``rated`` answers are known, ``needed`` are the least to fit one.
-    """
-
-    in_force: CalibrationBody | None
-    earlier: int
-    rated: int
-    needed: int
-    right_from: float
-
-
-class CalibrateBody(PlainBody):
-    """What came of fitting; ``changed``: another confidence is in force now."""
-
-    rated: int
-    missing: int
-    better: bool
-    changed: bool
-    why: str
-    warnings: tuple[str, ...]
-    fitted: CalibrationBody | None
-
-
-class UndoneBody(PlainBody):
-    """What was taken away, null when nothing was in force, and what is in force now."""
-
-    removed: CalibrationBody | None
-    in_force: CalibrationBody | None
 
 
 def metrics_body(report: MetricReport) -> MetricsBody:
@@ -244,7 +161,7 @@ def metrics_body(report: MetricReport) -> MetricsBody:
             for name, asked, unanswered in report.types
         ],
         latencies=_latencies(report),
-        ratings=RatingsBody.of(report.ratings, right_from=RIGHT_FROM),
+        ratings=RatingsBody.of(report.ratings),
         **topics,
     )
 
@@ -272,45 +189,6 @@ def _latencies(report: MetricReport) -> Sequence[LatencyBody]:
             )
         )
     return found
-
-
-def calibration_body(calibration: Calibration | None) -> CalibrationBody | None:
-    """A calibration as JSON."""
-    return CalibrationBody.of(calibration) if calibration else None
-
-
-def calibrate_body(trial: Trial, *, kept: bool) -> CalibrateBody:
-    """What came of fitting as JSON."""
-    fitted = calibration_body(trial.fitted)
-    return CalibrateBody.of(trial, fitted=fitted, changed=kept and trial.better)
-
-
-def state_body(kb: KnowledgeBase) -> CalibrationStateBody:
-    """What is in force in ``kb``, and how many answers are rated.
-
-    Raises:
-        StoreError: the catalogue cannot be read, or the figures of old answers not be written.
-    """
-    kb.catalogue.facts_of_answers.complete()
-    every = kb.catalogue.calibrations.every()
-    return CalibrationStateBody(
-        in_force=calibration_body(every[-1] if every else None),
-        earlier=max(0, len(every) - 1),
-        rated=kb.catalogue.calibrations.rated(),
-        needed=LEAST,
-        right_from=RIGHT_FROM,
-    )
-
-
-def undone_body(kb: KnowledgeBase) -> UndoneBody:
-    """Take the calibration in force away, and tell what is in force then.
-
-    Raises:
-        StoreError: the catalogue cannot be written.
-    """
-    removed = kb.catalogue.calibrations.undo()
-    now = kb.catalogue.calibrations.live()
-    return UndoneBody(removed=calibration_body(removed), in_force=calibration_body(now))
 
 
 def report_of(kb: KnowledgeBase, period: PeriodName, since: str, until: str) -> MetricReport:

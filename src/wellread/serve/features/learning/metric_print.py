@@ -1,4 +1,4 @@
-"""Metrics and calibration as a terminal shows them."""
+"""Metrics as a terminal shows them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,10 @@ from rich.text import Text
 
 from wellread.kb.language_models import dollars
 from wellread.serve.features.learning.metric_bodies import (
-    CalibrateBody,
-    CalibrationBody,
-    CalibrationStateBody,
     MetricsBody,
     NamedCountBody,
     SumsBody,
     TrendBody,
-    UndoneBody,
 )
 from wellread.serve.terminal import right, table, whole
 
@@ -37,9 +33,7 @@ def print_metrics(console: Console, report: MetricsBody) -> None:
     _section(console, "", ("", "", "before"), _overview(report.sums, report.previous))
     _answers(console, report)
     _topics(console, report)
-    _ratings(console, report)
     _calls(console, report)
-    console.print(Text(f"\n{calibration_words(report.calibration)}", style="dim"))
 
 
 def _overview(now: SumsBody, before: SumsBody | None) -> Rows:
@@ -91,28 +85,6 @@ def _counted(topics: Sequence[NamedCountBody]) -> Rows:
     return [(one.name.replace("_", " "), f"{one.asked:,}", f"{one.unanswered:,}") for one in topics]
 
 
-def _ratings(console: Console, report: MetricsBody) -> None:
-    ratings = report.ratings
-    if not ratings.answers:
-        return
-    rows = [
-        (
-            f"{one.since:.1f}–{one.until:.1f}",
-            f"{one.answers:,}",
-            f"{one.confidence:.2f}",
-            f"{one.rating:.2f}",
-            f"{one.low:.2f}–{one.high:.2f}",
-            f"{one.right:.2f}",
-        )
-        for one in ratings.bins
-    ]
-    columns = ("confidence", "answers", "mean", "rating", "95 %", "right")
-    _section(console, "Confidence against ratings", columns, rows)
-    console.print(
-        Text(f"Right: rated {ratings.right_from:.0f} and more. Off by {ratings.off:.2f}.")
-    )
-
-
 def _calls(console: Console, report: MetricsBody) -> None:
     rows = [
         (
@@ -147,66 +119,3 @@ def _blocks(trend: Sequence[TrendBody]) -> str:
     return "".join(
         BLOCKS[round(count / most * (len(BLOCKS) - 1))] if count else " " for count in counts
     )
-
-
-# --- calibration ---
-
-
-def print_state(console: Console, state: CalibrationStateBody) -> None:
-    """What is in force, and how far the ratings go."""
-    console.print(calibration_words(state.in_force), soft_wrap=True)
-    if state.earlier:
-        console.print(f"{state.earlier} before it; 'wellread calibrate --undo' goes back.")
-    console.print(_enough(state.rated, state.needed))
-
-
-def print_calibrate(console: Console, found: CalibrateBody) -> None:
-    """What came of fitting."""
-    if found.fitted is not None:
-        _print_fitted(console, found.fitted)
-    for warning in found.warnings:
-        console.print(Text(f"Note: {warning}.", style="yellow"), soft_wrap=True)
-    style = "green" if found.better else "yellow"
-    done = "Kept" if found.changed else "Would be kept" if found.better else "Not kept"
-    console.print(Text(f"{done}: {found.why}.", style=style), soft_wrap=True)
-    if found.changed:
-        console.print("It counts from the next question on; 'wellread calibrate --undo' goes back.")
-
-
-def print_undone(console: Console, undone: UndoneBody) -> None:
-    """What was taken away, and what is in force now."""
-    if undone.removed is None:
-        console.print("Nothing to take back: confidence is as it ships with the package.")
-    else:
-        console.print(f"Taken back. {calibration_words(undone.in_force)}", soft_wrap=True)
-
-
-def calibration_words(calibration: CalibrationBody | None) -> str:
-    """What confidence is calibrated on, in a sentence."""
-    if calibration is None:
-        return "Confidence is as it ships with the package."
-    people = "one person" if calibration.raters == 1 else f"{calibration.raters} people"
-    return (
-        f"Confidence is calibrated on {calibration.answers:,} answers of this base that {people} "
-        f"rated (Brier score {calibration.after:.4f}, shipped {calibration.before:.4f})."
-    )
-
-
-def _print_fitted(console: Console, fitted: CalibrationBody) -> None:
-    rows = [
-        ("rated answers", f"{fitted.answers:,}"),
-        ("different questions", f"{fitted.questions:,}"),
-        ("people who rated", f"{fitted.raters}"),
-        ("rated right", f"{fitted.right:.0%}"),
-        ("Brier score, shipped", f"{fitted.before:.4f}"),
-        ("Brier score, fitted", f"{fitted.after:.4f}"),
-        ("better by", f"{fitted.gain:.4f} ({fitted.gain_low:.4f} to {fitted.gain_high:.4f})"),
-        ("log odds", f"{fitted.slope:.3f} × shipped {fitted.intercept:+.3f}"),
-    ]
-    console.print(table(("", right("")), rows, show_header=False))
-
-
-def _enough(rated: int, needed: int) -> str:
-    if rated >= needed:
-        return f"{rated:,} answers are rated: 'wellread calibrate' fits it anew."
-    return f"Rated answers: {rated:,}; to calibrate {needed - rated:,} more are needed."

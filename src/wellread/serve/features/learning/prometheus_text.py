@@ -158,12 +158,6 @@ def _gauges(kb: KnowledgeBase) -> Iterator[Metric]:
     for one in kb.catalogue.figures.gaps(Within()):
         gaps.add_metric([one.kind, one.status], one.questions)
     yield gaps
-    fitted = kb.catalogue.calibrations.live() is not None
-    yield GaugeMetricFamily(
-        "wellread_calibration_in_force",
-        "1 when confidence is calibrated on ratings of this base.",
-        value=float(fitted),
-    )
     info = GaugeMetricFamily("wellread_build_info", "The release that runs.", labels=["version"])
     info.add_metric([version("wellread")], 1.0)
     yield info

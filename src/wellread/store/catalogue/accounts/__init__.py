@@ -6,7 +6,6 @@ from wellread.store.catalogue.accounts.audit_records import AuditLog
 from wellread.store.catalogue.accounts.group_records import Grants, Groups
 from wellread.store.catalogue.accounts.key_records import ApiKeys
 from wellread.store.catalogue.accounts.provider_users import ProviderUsers
-from wellread.store.catalogue.accounts.quota_reads import Quotas
 from wellread.store.catalogue.accounts.rights_reads import RightsReads
 from wellread.store.catalogue.accounts.user_records import Users
 from wellread.store.catalogue.accounts.web_session_records import SignInAttempts, WebSessions
@@ -25,5 +24,4 @@ class Accounts:
         self.sessions = WebSessions(database)
         self.attempts = SignInAttempts(database)
         self.audit = AuditLog(database)
-        self.quotas = Quotas(database)
         self.rights = RightsReads(database)

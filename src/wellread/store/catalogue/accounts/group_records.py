@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, insert, select
 
 from wellread.errors import RequestError, UnknownNameError
 from wellread.identity import random_id
@@ -16,7 +16,7 @@ from wellread.store.schema.database import CataloguePart
 
 
 class Groups(CataloguePart):
-    """Users that share grants and a quota."""
+    """Users that share grants."""
 
     def every(self) -> list[UserGroup]:
         """All groups with the names of their members, by name."""
@@ -28,7 +28,8 @@ class Groups(CataloguePart):
         members: dict[str, list[str]] = {}
         for row in self._rows(inside):
             members.setdefault(row.group_id, []).append(row.name)
-        found = self._rows(select(user_groups).order_by(user_groups.c.name))
+        shown = select(user_groups.c.id, user_groups.c.name, user_groups.c.source)
+        found = self._rows(shown.order_by(user_groups.c.name))
         return [UserGroup(**row._mapping, members=tuple(members.get(row.id, ()))) for row in found]
 
     def named(self, name: str) -> UserGroup:
@@ -66,11 +67,6 @@ class Groups(CataloguePart):
     def remove(self, group_id: str) -> None:
         """Remove a group with its grants; its members stay."""
         self._run(delete(user_groups).where(user_groups.c.id == group_id))
-
-    def set_quota(self, group_id: str, monthly_dollars: float | None) -> None:
-        """Limit what calls of models may cost all its members together in a month."""
-        mine = user_groups.c.id == group_id
-        self._run(update(user_groups).where(mine).values(monthly_dollars=monthly_dollars))
 
     def join(self, group_id: str, user_id: str) -> None:
         """Put a user into a group."""
@@ -142,8 +138,7 @@ def _called(name: str) -> Any:
 
 def _make(connection: Connection, name: str, source: str) -> str:
     made = random_id("grp")
-    row = {"id": made, "name": name, "source": source, "monthly_dollars": None}
-    connection.execute(insert(user_groups), row)
+    connection.execute(insert(user_groups), {"id": made, "name": name, "source": source})
     return made
 
 

@@ -17,7 +17,7 @@ from wellread.store.schema.database import CataloguePart
 
 LONGEST_NAME = 100
 COLUMNS = [
-    column for column in users.c if column.name != "password"
+    column for column in users.c if column.name in User.__dataclass_fields__
 ]  # no hash leaves the store by accident
 LOCAL = (users.c.password != "").label("local")
 
@@ -99,11 +99,6 @@ class Users(CataloguePart):
         """
         self._change(user_id, disabled=disabled)
 
-    def set_quota(self, user_id: str, monthly_dollars: float | None) -> None:
-        """Limit what calls of models may cost them in a month; None: not at all."""
-        mine = users.c.id == user_id
-        self._run(update(users).where(mine).values(monthly_dollars=monthly_dollars))
-
     def set_password(self, user_id: str, name: str, password: str) -> None:
         """Give another password, and sign the user out everywhere.
 
@@ -164,7 +159,6 @@ def make_user(
         "created_at": datetime.now(UTC),
         "issuer": issuer,
         "subject": subject,
-        "monthly_dollars": None,
     }
     connection.execute(insert(users), {**row, "password": password})
     return User(**row, local=bool(password))

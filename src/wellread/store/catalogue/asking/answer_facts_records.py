@@ -82,7 +82,6 @@ def rewrite_facts(connection: Connection, answer_id: str, body: Plain) -> None:
 def _facts(body: Plain) -> dict[str, Any]:
     sure, usage = body["confidence"], body.get("usage") or {}
     verdicts = Counter(one["verdict"]["name"] for one in body["sentences"])
-    shipped = sure.get("shipped")
     by = body["answered_by"]
     return {
         "type": body.get("type", ""),
@@ -90,7 +89,7 @@ def _facts(body: Plain) -> dict[str, Any]:
         "answered_by": by,
         "band": sure["band"],
         "confidence": sure["score"],
-        "shipped": sure["score"] if shipped is None else shipped,
+        "shipped": sure["score"],
         "seconds": sum(_steps(body).values()),
         "cost": usage.get("cost", 0.0),
         "citations": len(body["citations"]),

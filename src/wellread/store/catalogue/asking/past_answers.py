@@ -40,7 +40,6 @@ from wellread.store.catalogue.asking.gap_erasure import forget_conversation, for
 from wellread.store.catalogue.documents.index_debts import note_deletion
 from wellread.store.catalogue.documents.lookup import property_of, put_properties
 from wellread.store.catalogue.documents.reindexing import SWITCHES
-from wellread.store.schema.calibration_values import CALIBRATION
 from wellread.store.schema.catalogue_values import StoredAnswer
 from wellread.store.schema.database import CataloguePart, chunks, made_of, writing
 from wellread.store.schema.folding import Folded
@@ -244,12 +243,10 @@ class AnswerCache(CataloguePart):
         """A hash of what is made of documents after they were written, for these collections.
 
         Another one after every pass that joined documents (``joined``), whenever vectors are
-        still to come or have come, when another index goes live, and with another calibration.
+        still to come or have come, and when another index goes live.
         """
         names = [_counter(collection) for collection in scope]
-        wanted = or_(
-            *(properties.c.key.in_(part) for part in chunks([*names, SWITCHES, CALIBRATION]))
-        )
+        wanted = or_(*(properties.c.key.in_(part) for part in chunks([*names, SWITCHES])))
         counters = select(properties).where(wanted).order_by(properties.c.key)
         debts = select(func.count(), func.sum(vector_debts.c.passages))
         with self._database.read() as connection:

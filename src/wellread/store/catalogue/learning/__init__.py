@@ -1,1 +1,1 @@
-"""What is learned by being asked: feedback, notices, figures of answers, calibration."""
+"""What is learned by being asked: feedback, notices, figures of answers."""

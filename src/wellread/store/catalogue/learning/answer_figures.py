@@ -17,7 +17,6 @@ from sqlalchemy import (
     Connection,
     Select,
     String,
-    Subquery,
     case,
     func,
     literal_column,
@@ -31,7 +30,6 @@ from wellread.store.schema.figure_values import (
     Counted,
     GapCount,
     Latency,
-    RatedBin,
     Spent,
     Sums,
     Topic,
@@ -46,7 +44,6 @@ from wellread.store.schema.learning_tables import (
 from wellread.store.schema.tables import provider_calls
 
 Unit = Literal["hour", "day"]
-BINS = 10  # of confidence, each a tenth wide
 PERCENTILES = (0.5, 0.9, 0.95, 0.99)
 # How many characters of a moment name its hour or day; the same for other databases than SQLite.
 _SHAPES: dict[Unit, tuple[int, str]] = {"hour": (13, "YYYY-MM-DD HH24"), "day": (10, "YYYY-MM-DD")}
@@ -170,36 +167,6 @@ class AnswerFigures(CataloguePart):
         return made_of(Topic, self._rows(statement.limit(limit)))
 
     @_remembered
-    def rated(self, within: Within, right_from: float) -> list[RatedBin]:
-        """Answers that were given in this time and rated, by their confidence.
-
-        An answer with several ratings counts once, with their mean. What says that nothing was
-        found is left out: how sure that is, is another figure.
-        """
-        ratings = mean_ratings()
-        share = ratings.c.score / 100.0
-        steps: list[Any] = [
-            (_FACTS.confidence < n / BINS, literal_column(str(n - 1))) for n in range(1, BINS)
-        ]
-        place = case(*steps, else_=literal_column(str(BINS - 1))).label("place")
-        columns = (
-            place,
-            func.count().label("answers"),
-            func.avg(_FACTS.confidence).label("confidence"),
-            func.avg(share).label("rating"),
-            func.sum(share * share).label("squares"),
-            _number(_yes(ratings.c.score >= right_from), "right"),
-        )
-        statement = (
-            select(*columns)
-            .join_from(ratings, answer_facts, _FACTS.answer_id == ratings.c.answer_id)
-            .where(_ANSWERED, *within.of(_FACTS.at))
-            .group_by(place)
-            .order_by(place)
-        )
-        return made_of(RatedBin, self._rows(statement))
-
-    @_remembered
     def ratings(self, within: Within) -> tuple[int, float | None]:
         """How many ratings of whole answers were given in this time, and their mean (0-100)."""
         columns = (func.count(feedback.c.score), func.avg(feedback.c.score))
@@ -244,14 +211,6 @@ class AnswerFigures(CataloguePart):
         if self._database.dialect == "postgresql":  # has a zone per session
             return func.to_char(func.timezone("UTC", _FACTS.at), shape, type_=String)
         return func.substr(_FACTS.at, 1, letters, type_=String)
-
-
-def mean_ratings() -> Subquery:
-    """Answer id to the mean of its ratings and how many there are; those that count."""
-    score = feedback.c.score
-    valid = (score.is_not(None), feedback.c.expired == "")
-    columns = (feedback.c.answer_id, func.avg(score).label("score"), func.count().label("raters"))
-    return select(*columns).where(*valid).group_by(feedback.c.answer_id).subquery()
 
 
 def moment_of(start: str) -> datetime:

@@ -29,8 +29,7 @@ from wellread.store.schema.account_values import ROLES, Role, User, UserGroup
 router = APIRouter(include_in_schema=False)
 
 Named = Annotated[str, Form(min_length=1, max_length=200)]
-Change = Literal["role", "disable", "enable", "password", "quota", "join", "leave", "sign_out"]
-GroupChange = Literal["quota", "remove"]
+Change = Literal["role", "disable", "enable", "password", "join", "leave", "sign_out"]
 
 
 class UsersBody(PlainBody):
@@ -128,22 +127,12 @@ def add_group(request: Request, door: Doorway, name: Named) -> Response:
     return _back(request, f"group {name}")
 
 
-@router.post("/users/groups/{group_id}/change")
-def change_group(
-    request: Request,
-    door: Doorway,
-    group_id: str,
-    change: Annotated[GroupChange, Form()],
-    value: Annotated[str, Form(max_length=100)] = "",
-) -> Response:
-    """Give a group a quota, or remove it."""
-    groups = door.accounts.groups
+@router.post("/users/groups/{group_id}/remove")
+def remove_group(request: Request, door: Doorway, group_id: str) -> Response:
+    """Remove a group with its grants; its members stay."""
     group = _group(door, group_id)
-    if change == "quota":
-        groups.set_quota(group.id, dollars_in(value))
-    else:
-        groups.remove(group.id)
-    return _back(request, f"group {group.name} {change}")
+    door.accounts.groups.remove(group.id)
+    return _back(request, f"group {group.name} remove")
 
 
 @router.post("/users/grants")
@@ -180,23 +169,6 @@ def audit(request: Request, door: Doorway, asked: Annotated[AuditQuery, Query()]
     return shown(request, "accounts/audit.html", body, asked=asked)
 
 
-def dollars_in(given: str) -> float | None:
-    """US dollars; None for nothing.
-
-    Raises:
-        RequestError: it is no amount.
-    """
-    if not given.strip():
-        return None
-    try:
-        amount = float(given)
-    except ValueError:
-        amount = -1.0
-    if not 0 <= amount < 1e9:
-        raise RequestError(f"{given!r} is no amount of US dollars", hint="a number, or nothing")
-    return amount
-
-
 def _change(door: Door, user: User, change: Change, value: str) -> None:
     accounts = door.accounts
     match change:
@@ -209,8 +181,6 @@ def _change(door: Door, user: User, change: Change, value: str) -> None:
             accounts.users.set_disabled(user.id, change == "disable")
         case "password":
             accounts.users.set_password(user.id, user.name, value)
-        case "quota":
-            accounts.users.set_quota(user.id, dollars_in(value))
         case "join":
             accounts.groups.join(accounts.groups.named(value).id, user.id)
         case "leave":
