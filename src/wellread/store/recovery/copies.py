@@ -103,7 +103,7 @@ def take_copy(catalogue: Path, folder: Path) -> CatalogueCopy:
         if is_damage(error):
             raise DamageError(
                 "could not back up the catalogue: its file is damaged",
-                hint="'wellread verify --repair' saves what can be read of it",
+                hint="'wellread verify --repair' puts the newest backup in its place",
             ) from error
         raise StoreError(
             f"could not back up the catalogue: {error}",
