@@ -33,8 +33,7 @@ from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.kb.index_parts import INDEX_FOLDER
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.documents.reindexing import BASE_ID
-from wellread.store.recovery.database_file import WAL_SUFFIXES
-from wellread.store.recovery.moving import move_catalogue
+from wellread.store.recovery.moving import drop_file, move_catalogue
 from wellread.store.schema.account_tables import (
     api_keys,
     audit,
@@ -291,8 +290,7 @@ def _to_server(folder: Path, url: str) -> None:
     catalogue = folder / CATALOGUE_FILE
     with closing(Catalogue.open(catalogue, new=False, home=folder)) as opened:
         move_catalogue(opened, url)
-    for suffix in ("", ".lock", *WAL_SUFFIXES):
-        catalogue.with_name(f"{CATALOGUE_FILE}{suffix}").unlink(missing_ok=True)
+    drop_file(catalogue)
 
 
 def _tables(plain: sqlite3.Connection) -> set[str]:

@@ -19,9 +19,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from wellread.errors import DamageError, StoreError
-from wellread.store.recovery.database_file import WAL_SUFFIXES
 from wellread.store.recovery.file_bytes import copy_file
-from wellread.store.schema.sqlite import is_damage
+from wellread.store.schema.sqlite import WAL_SUFFIXES, is_damage
 
 DIGITS = 16
 MOMENT = "%Y%m%dT%H%M%SZ"

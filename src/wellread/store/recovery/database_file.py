@@ -18,7 +18,6 @@ from wellread.store.schema.database import Moment
 from wellread.store.schema.sqlite import is_damage
 from wellread.store.schema.tables import HEAD, metadata
 
-WAL_SUFFIXES = ("-wal", "-shm", "-journal")
 _BUSY_SECONDS = 30
 _BROKEN = object()
 """Stands for text whose bytes are no UTF-8."""

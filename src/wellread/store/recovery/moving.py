@@ -20,9 +20,9 @@ from sqlalchemy import Connection, Integer, Row, Table, delete, insert, inspect,
 
 from wellread.errors import StoreError
 from wellread.store.catalogue import Catalogue
-from wellread.store.recovery.database_file import WAL_SUFFIXES
 from wellread.store.schema import postgresql
 from wellread.store.schema.database import STREAM_ROWS, Database, upgrade
+from wellread.store.schema.sqlite import WAL_SUFFIXES
 from wellread.store.schema.tables import metadata
 
 ROWS_AT_ONCE = 1_000
@@ -81,7 +81,7 @@ def _target(where: str | Path) -> Iterator[Database]:
     if path.exists():
         raise StoreError(f"{path} is there already", hint="move it away, or name another file")
     part = path.with_name(f"{path.name}.part")
-    _unlink(part)
+    drop_file(part)
     database = Database(part)
     try:
         yield database
@@ -90,10 +90,11 @@ def _target(where: str | Path) -> Iterator[Database]:
         part.replace(path)
     finally:
         database.close()
-        _unlink(part)
+        drop_file(part)
 
 
-def _unlink(path: Path) -> None:
+def drop_file(path: Path) -> None:
+    """Remove a catalogue's file that nobody has open, with what belongs to it."""
     for suffix in ("", ".lock", *WAL_SUFFIXES):
         path.with_name(f"{path.name}{suffix}").unlink(missing_ok=True)
 
