@@ -15,7 +15,7 @@ from wellread.store.recovery.copies import set_aside as set_file_aside
 
 LIST = "'wellread restore --list' shows the backups"
 SUBJECT = "catalogue"
-SINCE = "add the sources again for what came after that"
+SINCE = "add the sources again for what came since; what was asked and rated since is lost"
 
 
 def copy_named(kb: KnowledgeBase, name: str = "") -> CatalogueCopy:
