@@ -185,7 +185,7 @@ def meet(line: CommandLine, way: Way, whole: Path, *, show: bool = False) -> Met
         said = [line.run(home, *words) for words in (("verify",), ask, ("verify", "--repair"))]
         if way.add:
             if "To begin anew" in said[-1].out:
-                for name in ("index", "backups"):
+                for name in ("catalogue.db", "index", "backups"):
                     if (home / name).exists():
                         shutil.move(home / name, Path(folder) / name)
             line.run(home, "add", str(whole.parent / SOURCES))

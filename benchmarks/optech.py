@@ -2,9 +2,9 @@
 
     python -m benchmarks.optech
 
-Documents come from the same functions that ingest uses; no index is needed. Times and edges are
-held against lists that were made from the archives by other means (``derived/``), speakers and
-times of talks against the files by a pattern of its own.
+Documents come from the same functions that ingest uses; no index is needed. Edges are held against
+lists that were made from the archives by other means (``derived/``), speakers and times of talks
+against the files by a pattern of its own.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from benchmarks.record import save
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.parsing import kinds
 from wellread.ingest.settings.collection import CollectionSettings
+from wellread.ingest.settings.id_trees import tree_edges
 from wellread.ingest.settings.mapping import SourceRules
-from wellread.ingest.settings.prepared import Prepared, prepare
 from wellread.ingest.sources.discover import FoundFile, find_files
 from wellread.locators import Marks
-from wellread.types import Document, HeadingMark, Span, TimeMark
+from wellread.types import Document, Span
 
 EXAMPLES = ROOT / "examples" / "collections"
 SEED = 7
@@ -41,10 +41,9 @@ _TALK_TURN = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archive:
-    """A folder as a collection: relative path to its documents, and what was read ahead."""
+    """A folder as a collection: relative path to its documents."""
 
     documents: Mapping[str, Sequence[Document]]
-    prepared: Prepared
 
     def all(self) -> list[Document]:
         return [one for found in self.documents.values() for one in found]
@@ -66,8 +65,6 @@ def main() -> None:
     optech = read(eval_data("bitcoin_optech"), "optech.yaml")
     patterns = read(eval_data("s3_patterns"), "s3_patterns.yaml")
     figures = {
-        "items placed at their minute": items(optech),
-        "segments and items": segments(optech),
         "see_also": see_also(optech),
         "mentions": mentions(optech),
         "s3_patterns": pattern_links(patterns, eval_data("s3_patterns")),
@@ -83,15 +80,15 @@ def read(root: Path, settings_file: str) -> Archive:
     settings = CollectionSettings.read(EXAMPLES / settings_file)
     found = [one for one in find_files([str(root)], ()) if isinstance(one, FoundFile)]
     files = [(one.path.relative_to(root).as_posix(), one.path) for one in found]
-    prepared = prepare(settings, files)
+    from_trees = tree_edges(settings, files).edges
     documents: dict[str, list[Document]] = {}
     for relative, path in files:
-        rule, share = settings.rule_for(relative), prepared.share(relative)
-        reading = SourceRules(rule=rule, relative=relative, share=share) if rule else None
+        rule, edges = settings.rule_for(relative), from_trees.get(relative, ())
+        reading = SourceRules(rule=rule, relative=relative, edges=edges) if rule else None
         source = source_of(path)
         if kinds.loader_name(source, reading):
             documents[relative] = kinds.load(source, LoaderLimits(), reading)
-    return Archive(documents=documents, prepared=prepared)
+    return Archive(documents=documents)
 
 
 def source_of(path: Path) -> Source:
@@ -102,85 +99,6 @@ def source_of(path: Path) -> Source:
 
 def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def items(archive: Archive) -> dict[str, Any]:
-    """Items whose segment is a heading of the recap that begins exactly at their time."""
-    gold = lines(eval_data("bitcoin_optech", "derived", "items_timestamps.jsonl"))
-    right, by_title, wrong = 0, 0, Counter[str]()
-    listed: list[str] = []
-    for item in gold:
-        (recap,) = archive.documents[item["podcast"]]
-        begins = {heading: time for heading, time in headed_times(recap) if time is not None}
-        stamp = seconds(item["timestamp"])
-        title = item["segment"] or item["title"]
-        if begins.get(plain(title)) == stamp:
-            right += 1
-        elif stamp in begins.values():
-            # The time is there, at another heading than the list made from the archive names.
-            heading = next(name for name, time in begins.items() if time == stamp)
-            section = section_of(item)
-            if same_item(item["title"], heading):
-                cause, fits = "the list names another segment", True
-            elif same_item(section, heading):
-                cause, fits = "the list has the time of the section after the item", True
-            else:
-                cause, fits = "at another heading", False
-            by_title += fits
-            wrong[cause] += 1
-            listed.append(f"{cause}: {item['title']!r} -> {heading!r}, list: {item['segment']!r}")
-        else:
-            wrong["no segment has this time"] += 1
-            listed.append(f"no segment has this time: {item['title']!r} {item['podcast'][-34:]}")
-    return {
-        "n": len(gold),
-        "as the list": right,
-        "as the item itself": right + by_title,
-        "others": dict(wrong),
-        "list": listed[:LISTED],
-    }
-
-
-def section_of(item: Mapping[str, Any]) -> str:
-    """The heading that stands next above the item's time in the newsletter."""
-    text = eval_data("bitcoin_optech", item["doc"]).read_text(encoding="utf-8")
-    above = text[: text.index(f'timestamp="{item["timestamp"]}"')].split("\n")
-    nearest = next((line for line in reversed(above) if re.match(r"#+ |- ", line)), "")
-    return nearest.lstrip("# ") if nearest.startswith("#") else ""
-
-
-def headed_times(document: Document) -> list[tuple[str, float | None]]:
-    """Each heading with the time that a mark gives it from its first character on."""
-    starts = {mark.start: mark.begin for mark in document.marks if isinstance(mark, TimeMark)}
-    return [
-        (plain(mark.path[-1]), starts.get(mark.start))
-        for mark in document.marks
-        if isinstance(mark, HeadingMark)
-    ]
-
-
-def segments(archive: Archive) -> dict[str, Any]:
-    """Segments of recaps without a time, and times without a segment."""
-    untimed, unused, count, given = [], [], 0, 0
-    for relative, (recap, *_) in archive.documents.items():
-        share = archive.prepared.share(relative)
-        if not share.times:
-            continue
-        headed = [(name, time) for name, time in headed_times(recap) if name != "transcription"]
-        count += len(headed)
-        given += len(share.times)
-        untimed += [f"{recap.title}: {name}" for name, time in headed if time is None]
-        left = Counter(one.begin for one in share.times)
-        left -= Counter(time for _, time in headed if time is not None)
-        unused += [f"{recap.title}: {begin:.0f} s" for begin in left.elements()]
-    return {
-        "segments": count,
-        "segments with a time": count - len(untimed),
-        "times": given,
-        "times with a segment": given - len(unused),
-        "segments without a time": untimed[:LISTED],
-        "times without a segment": unused[:LISTED],
-    }
 
 
 def names(archive: Archive) -> dict[str, str]:
@@ -339,27 +257,12 @@ def seconds(stamp: str) -> float:
     return total
 
 
-def plain(title: str) -> str:
-    return " ".join(re.findall(r"\w+", title.replace("`", "").replace("_", " ").casefold()))
-
-
-def same_item(title: str, heading: str) -> bool:
-    """Whether a heading is the item's: one begins with the other, or names the same number."""
-    name = plain(title)
-    return bool(name) and (heading.startswith(name) or name.startswith(heading))
-
-
 def table(figures: Mapping[str, Any]) -> str:
     """The figures of one line each."""
-    placed, parts = figures["items placed at their minute"], figures["segments and items"]
     also, said = figures["see_also"], figures["mentions"]
     links, spoken = figures["s3_patterns"], figures["talks"]
     count = sum(links["links in the sources"].values())
     rows = [
-        ("items at their minute, as the list", placed["as the list"], placed["n"]),
-        ("items at their minute, as the item", placed["as the item itself"], placed["n"]),
-        ("segments with a time", parts["segments with a time"], parts["segments"]),
-        ("times with a segment", parts["times with a segment"], parts["times"]),
         ("see_also edges", also["found"], also["n"]),
         ("aliases", also["aliases resolved"], also["aliases"]),
         ("mentions", said["found"], said["n"]),

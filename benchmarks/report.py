@@ -31,7 +31,6 @@ from benchmarks import (
     locators,
     malformed,
     mentions,
-    minutes,
     optech,
     pdf_order,
     rarity,
@@ -118,16 +117,6 @@ higher than those of the whole sets and serve to compare the rows only. "Joined"
 with BM25 by default weights, without closeness. Rates are of a machine busy with other work, which
 changes from row to row. A part of SciFact, where none gains clearly, stands in decision 030.
 "Usual cosine" is that of a query and the median passage.
-
-"""
-
-MINUTES = """\
-## The minute of a recap
-
-Optech with its settings file, which gives the recaps their times; static vectors. The title of an
-item is searched for among the recaps: the right episode first, and the best passage of the right
-episode beginning within a minute of the listed time (23 of the 1,610 listed times are the list's
-own errors).
 
 """
 
@@ -383,8 +372,6 @@ def page() -> str:
                 _one("reranking", reranking.table),
                 ENCODERS,
                 _one("encoders", encoders.table),
-                MINUTES,
-                _one("minutes", minutes.table),
                 ANSWERS,
                 _many("answers-", list(extractive.SETS), extractive.table, "benchmarks.extractive"),
                 JUDGE,

@@ -37,7 +37,6 @@ def another(row: SettingRow) -> tuple[str, object]:
     chosen: dict[str, tuple[str, object]] = {
         "embedding.backend": ("static", "static"),
         "retrieval.fusion": ("rrf", "rrf"),
-        "reader.format": ("tei", "tei"),
         "citations.style": ("auto", "auto"),
         "verification.by": ("off", "off"),
         "generation.input_price": ("0.25", 0.25),

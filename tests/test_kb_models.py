@@ -12,8 +12,6 @@ from wellread.config import EmbeddingSettings
 from wellread.errors import ModelError, StoreError
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Embedder, LanguageModel, Prompt
-from wellread.models.reader import excerpts
-from wellread.models.readers.http_reader import HttpReranking
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel, collect
 from wellread.testing.reader_contract import ReadableReader
@@ -56,16 +54,6 @@ def test_an_embedder_on_this_machine_is_free_and_is_not(tmp_path: Path) -> None:
     with open_kb(tmp_path) as kb:
         kb.embedder.embed(["one two three"], "query")
         assert calls(kb) == []
-
-
-def test_a_reader_on_a_server_is_in_the_books(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(HttpReranking, "relevance", ReadableReader().relevance)
-    named = {"relevance": "http", "url": HTTP["url"], "model": "tiny"}
-    with open_kb(tmp_path, overrides={"reader": named}, embedder=ReadableEmbedder()) as kb:
-        kb.reader.relevance("one", excerpts("two three"))
-        assert calls(kb) == [("rerank", "one.example:99", "tiny", 3)]
 
 
 async def test_a_model_is_opened_by_its_first_call(

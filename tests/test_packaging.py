@@ -30,7 +30,6 @@ WITH_LLM = {
     "models/prices.py",
 }
 PROVIDERS = ("anthropic", "google", "openai")
-WITH_RERANK = {"models/readers/onnx_reader.py"}
 EXTRAS = re.compile(r"(?<=[\[,])\s*([\w.-]+)\s*(?=[\],])")
 # Only for plug-ins' tests: pytest is not installed with the package.
 WITH_MCP = "serve/mcp/"
@@ -143,8 +142,6 @@ def test_every_import_is_declared() -> None:
         declared = core()
         if name_of(path) in WITH_LLM:
             declared |= required(frozenset(extra("llm")), PROVIDERS)
-        if name_of(path) in WITH_RERANK:
-            declared |= extra("rerank")
         if name_of(path).startswith(WITH_MCP):
             declared |= extra("mcp")
         if name_of(path).startswith(WITH_OPENSEARCH):
@@ -257,7 +254,7 @@ def test_the_extras_are_not_needed_to_load_what_everyone_loads() -> None:
     """A process in which the extras' packages cannot be imported still loads all of the rest."""
     code = """
 import sys
-for name in ("pydantic_ai", "openai", "tokenizers", "opensearchpy"):
+for name in ("pydantic_ai", "openai", "opensearchpy"):
     sys.modules[name] = None
 import wellread.serve.cli, wellread.serve.cli.ask_cli, wellread.ask.answer, wellread.ingest.run
 import wellread.serve.server.app, wellread.models.readers.open_reader

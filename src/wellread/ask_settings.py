@@ -142,8 +142,7 @@ class ReaderSettings(Section):
     relevance: str = setting(
         "lexical",
         "who puts the best passages in order: lexical (the search's own order), trained (the small "
-        "network that comes with Wellread), onnx (a cross-encoder in a folder; extra rerank), http "
-        "(a server), llm (the language model of generation.model), or the name of a plug-in",
+        "network that comes with Wellread), or the name of a plug-in",
         min_length=1,
     )
     answers: str = setting(
@@ -156,26 +155,7 @@ class ReaderSettings(Section):
     weight: float = setting(
         0.7, "share of the reader in the joined order; 1: its order alone", ge=0, le=1
     )
-    timeout: float = setting(
-        20.0,
-        "seconds that one call (each request to a server) may take; after that the order stays as "
-        "it was",
-        gt=0,
-    )
-    threads: int = setting(0, "threads of onnx; 0 takes all cores", ge=0)
-    model_path: str = setting(
-        "", "folder with the ONNX file of a cross-encoder and its tokenizer.json"
-    )
-    url: str = setting("", "base URL of a server with the route /rerank")
-    format: Literal["jina", "tei"] = setting(
-        "jina",
-        "that server's wire format: Jina's (Cohere, vLLM, Infinity, llama.cpp) or that of "
-        "Text Embeddings Inference",
-    )
-    model: str = setting("", "model name to ask that server for; not needed with tei")
-    api_key_env: str = setting(
-        "READER_API_KEY", "environment variable that holds that server's key"
-    )
+    threads: int = setting(0, "threads of the network; 0 takes all cores", ge=0)
 
 
 class ContextSettings(Section):

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 
 # What calls are for. The words are those that a report shows.
 ANSWER = "answer"
-RERANK = "rerank"
 PLAN = "plan"
 JUDGE = "judge"
 RESEARCH = "research"

@@ -12,10 +12,9 @@ from wellread.errors import SourceError
 from wellread.ingest.loaders.base import ENTRIES, LoaderLimits, Source
 from wellread.ingest.parsing import kinds
 from wellread.ingest.settings.collection import CollectionSettings
+from wellread.ingest.settings.id_trees import tree_edges
 from wellread.ingest.settings.mapping import SourceRules
-from wellread.ingest.settings.prepared import Share, prepare
-from wellread.locators import Marks
-from wellread.types import Document, Relation, Span, TimeMark
+from wellread.types import Document, Relation
 
 SETTINGS = r"""
 relations:
@@ -57,13 +56,11 @@ rules:
     type: note
     url: https://museum.example/notes/{number}
     published_at: written
-    gives_times: [{find: '\{at (?P<time>[\d:]+)\}', key: "{path}"}]
   - match: talks/*.md
     kind: transcript
     id: "{file.stem}"
     media_url: {find: 'player (\S+)'}
     relations: [{type: talk_on, from: about}]
-    takes_times: "{about}"
   - match: drafts/
     skip: true
   - match: plain/*.md
@@ -112,13 +109,11 @@ written: 2024-05-06
 ## News
 
 - **A new rope:** it came from far
-  away. {at 0:40}
+  away.
 
-- [Paint][] was short. {at 12:05}
+- [Paint][] was short.
 
 ## The old [pier](x)
-
-{at 1:01:01}
 """
 
 TALK = """---
@@ -153,21 +148,21 @@ def source_of(path: str, text: str) -> Source:
     return Source(uri=f"file:///m/{path}", name=name, data=text.encode(), collection="museum")
 
 
-def loaded(path: str, text: str, share: Share | None = None) -> list[Document]:
+def loaded(path: str, text: str, edges: tuple[Relation, ...] = ()) -> list[Document]:
     """As a worker does it: the reading comes as plain JSON."""
     rule = settings().rule_for(path)
     if rule is None:
         return kinds.load(source_of(path, text), LoaderLimits())
-    made = SourceRules(rule=rule, relative=path, share=share or Share())
+    made = SourceRules(rule=rule, relative=path, edges=edges)
     reading = SourceRules.from_plain(json.loads(json.dumps(made.to_plain())))
     assert reading.identity == made.identity
     return kinds.load(source_of(path, text), LoaderLimits(), reading)
 
 
-def reader_of(path: str, share: Share | None = None) -> SourceRules:
+def reader_of(path: str, edges: tuple[Relation, ...] = ()) -> SourceRules:
     rule = settings().rule_for(path)
     assert rule is not None
-    return SourceRules(rule=rule, relative=path, share=share or Share())
+    return SourceRules(rule=rule, relative=path, edges=edges)
 
 
 def written(folder: Path, files: Mapping[str, str]) -> list[tuple[str, Path]]:
@@ -251,37 +246,28 @@ def test_a_kind_decides_how_markdown_is_read() -> None:
     assert spoken.kind == "transcript"
 
 
-def test_times_of_a_note_are_placed_in_the_talk_about_it(tmp_path: Path) -> None:
-    files = written(tmp_path, {"notes/1.md": NOTE, "talks/1.md": TALK})
-    share = prepare(settings(), files).share("talks/1.md")
-    (talk,) = loaded("talks/1.md", TALK, share)
-    marks = Marks(talk.marks)
-    begins = [
-        marks.locate(Span(start=place, end=place + 1)).begin
-        for words in ("Good evening", "A new rope", "blue", "We have", "The old", "leans")
-        if (place := talk.text.index(words)) >= 0
-    ]
-    assert begins == [None, 40.0, 40.0, 725.0, 3661.0, 3661.0]
-    finishes = [mark.finish for mark in talk.marks if isinstance(mark, TimeMark)]
-    assert finishes == [725.0, 3661.0, None]
+def test_a_talk_has_its_player_and_the_note_it_is_about() -> None:
+    (talk,) = loaded("talks/1.md", TALK)
     assert talk.media_url == "https://media.example/1.mp3"
     assert talk.entity is not None
     assert talk.entity.relations == (Relation(type="talk_on", target="/notes/1/"),)
 
 
-def test_a_changed_note_changes_how_its_talk_is_read(tmp_path: Path) -> None:
-    files = written(tmp_path, {"notes/1.md": NOTE, "talks/1.md": TALK, "talks/2.md": "Words.\n"})
-    before = prepare(settings(), files)
-    written(tmp_path, {"notes/1.md": NOTE.replace("0:40", "0:41")})
-    after = prepare(settings(), files)
+def test_a_changed_tree_changes_how_its_nodes_are_read(tmp_path: Path) -> None:
+    names = ("ida", "wave", "tern")
+    boats = {f"boats/cutter/{name}.md": "A boat.\n" for name in names}
+    tree = "below: [{id: fleet, below: [ida, wave]}, {id: yard, below: [tern]}]\n"
+    files = written(tmp_path, {**boats, "tree.yaml": tree})
+    before = tree_edges(settings(), files).edges
+    written(tmp_path, {"tree.yaml": tree.replace("yard", "quay")})
+    after = tree_edges(settings(), files).edges
 
     changed = [
         name
-        for name, _ in files
-        if reader_of(name, before.share(name)).identity
-        != reader_of(name, after.share(name)).identity
+        for name in boats
+        if reader_of(name, before[name]).identity != reader_of(name, after[name]).identity
     ]
-    assert changed == ["talks/1.md"]
+    assert changed == ["boats/cutter/tern.md"]
     assert settings().rule_for("free.md") is None
 
 
@@ -289,12 +275,12 @@ def test_a_tree_of_ids_gives_edges(tmp_path: Path) -> None:
     tree = "below:\n  - solo\n  - id: fleet\n    below: [ida, {id: wave}, tern]\n"
     names = ("ida", "wave", "tern", "solo")
     boats = {f"boats/cutter/{name}.md": "A boat.\n" for name in names}
-    prepared = prepare(settings(), written(tmp_path, {**boats, "tree.yaml": tree}))
+    from_tree = tree_edges(settings(), written(tmp_path, {**boats, "tree.yaml": tree})).edges
     edges = {
         name: [(one.type, one.target) for one in document.entity.relations]
         for name in names
         for document in loaded(
-            f"boats/cutter/{name}.md", "A boat.\n", prepared.share(f"boats/cutter/{name}.md")
+            f"boats/cutter/{name}.md", "A boat.\n", from_tree.get(f"boats/cutter/{name}.md", ())
         )
         if document.entity
     }
@@ -306,12 +292,22 @@ def test_a_tree_of_ids_gives_edges(tmp_path: Path) -> None:
     }
 
 
-def test_what_cannot_be_read_ahead_is_left_to_its_own_turn(tmp_path: Path) -> None:
-    files = written(tmp_path, {"talks/1.md": TALK, "tree.yaml": "a: [\n"})
-    (tmp_path / "notes").mkdir()
-    (tmp_path / "notes" / "1.md").write_bytes(b"\xff\xfe\xff")
-    files += [("notes/1.md", tmp_path / "notes" / "1.md"), ("notes/2.md", tmp_path / "none.md")]
-    assert prepare(settings(), files).shares == {}
+def test_ids_that_stand_in_the_files_are_found_for_a_tree(tmp_path: Path) -> None:
+    tree = "below: [{id: shelf, below: [/notes/1/, /notes/2/]}]\n"
+    files = written(tmp_path, {"notes/1.md": NOTE, "tree.yaml": tree})
+    (tmp_path / "notes" / "2.md").write_bytes(b"\xff\xfe\xff")
+    files += [("notes/2.md", tmp_path / "notes" / "2.md"), ("notes/3.md", tmp_path / "none.md")]
+    assert tree_edges(settings(), files).edges == {
+        "notes/1.md": (
+            Relation(type="part_of", target="shelf"),
+            Relation(type="before", target="/notes/2/"),
+        )
+    }
+
+
+def test_a_broken_tree_gives_nothing(tmp_path: Path) -> None:
+    files = written(tmp_path, {"boats/cutter/ida.md": "A boat.\n", "tree.yaml": "a: [\n"})
+    assert tree_edges(settings(), files).edges == {}
 
 
 def test_a_folded_tree_of_lists_is_not_unfolded() -> None:

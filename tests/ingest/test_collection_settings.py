@@ -79,10 +79,6 @@ def test_an_empty_file_says_nothing() -> None:
             "one of href, label and find",
         ),
         (
-            "rules:\n  - match: a\n    gives_times: [{find: 'at (.+)', key: k}]\n",
-            "no group named time",
-        ),
-        (
             "rules:\n  - match: a\n    title: [name, {fnid: x}]\n",
             "line 3: rules.0.title.1: give the name of a field, {find",
         ),

@@ -1,4 +1,4 @@
-"""Homes whose files are damaged: told in a line, mended by ``verify --repair``, nothing lost.
+"""Homes whose files are damaged: told in a line, mended by ``verify --repair`` or by adding again.
 
 A small sample of ``benchmarks/damage.py``, which goes through all ways with the command line.
 """
@@ -109,10 +109,14 @@ def test_what_is_damaged_is_told_mended_and_whole(prepared: Path, home: Path, na
         assert ".lance" not in told
         assert "rust" not in told.lower()
         report = verify(kb, repair=True)
-        assert report.clean, report.problems
         assert {(one.kind, one.subject) for one in found.problems} <= {
             (one.kind, one.subject) for one in report.problems
         }
+        if way.add:
+            add(kb, [str(prepared / "papers")])
+            assert verify(kb).problems == ()
+        else:
+            assert report.clean, report.problems
         (hit,) = search(kb, "ninety passengers", Filters(), limit=1)
         assert "ninety passengers" in hit.passage.text
     assert texts(home) == texts(prepared / "home")
@@ -136,17 +140,39 @@ def test_a_home_without_its_catalogue_is_left_as_it_is(home: Path) -> None:
     assert {path: path.stat().st_size for path in (home / INDEX_FOLDER).rglob("*")} == before
 
 
-def test_a_page_that_is_gone_without_a_backup_is_read_from_the_sources(
+def test_a_damaged_catalogue_without_a_backup_is_left_and_made_of_the_sources_again(
     prepared: Path, home: Path
 ) -> None:
     (way,) = (way for way in ways() if way.name.startswith("pages of documents and texts"))
     way.harm(home, random.Random(1))
+    before = (home / CATALOGUE_FILE).read_bytes()
     with opened(home) as kb:
-        report = verify(kb, repair=True)
-        assert "add the sources again" in report.problems[0].detail
+        for repair in (False, True):
+            (lost,) = verify(kb, repair=repair).problems
+            assert lost.kind == damage.CATALOGUE
+            assert "wellread restore" in lost.detail
+            assert "add the sources again" in lost.detail
+    assert (home / CATALOGUE_FILE).read_bytes() == before
+    (home / CATALOGUE_FILE).unlink()
+    shutil.rmtree(home / INDEX_FOLDER)
+    with opened(home) as kb:
         add(kb, [str(prepared / "papers")])
         assert verify(kb).problems == ()
     assert texts(home) == texts(prepared / "home")
+
+
+def test_a_damaged_catalogue_is_replaced_by_its_newest_backup_and_kept(home: Path) -> None:
+    (way,) = (way for way in ways() if way.name == "page of texts zeros")
+    way.harm(home, random.Random(1))
+    spoiled = (home / CATALOGUE_FILE).read_bytes()
+    with opened(home) as kb:
+        (lost,) = verify(kb).problems
+        assert lost.kind == damage.CATALOGUE
+        assert "verify --repair" in lost.detail
+        assert "add the sources again" in lost.detail
+        verify(kb, repair=True)
+        (aside,) = backups_of(kb).glob("damaged-*.db")
+    assert aside.read_bytes() == spoiled
 
 
 def test_removed_documents_do_not_come_back_with_a_damaged_page(

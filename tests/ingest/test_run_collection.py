@@ -107,38 +107,33 @@ def test_a_broken_settings_file_stops_the_run_before_it_writes(
 
 
 HOSTILE = """
+relations:
+  part_of: {inverse: has_part}
 rules:
   - match: notes/*.md
     id: "{permalink}"
-    gives_times:
-      - {find: 'at (?P<time>(?:\\d+:?)+)!', key: "{permalink}"}
-  - match: talks/*.md
-    takes_times: ["{file.stem}"]
+hierarchies:
+  - {file: tree.yaml, relation: part_of}
+  - {file: deep.yaml, relation: part_of}
 """
 
 
-def test_what_is_read_ahead_is_read_under_limits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Front matter that is nested a hundred thousand deep, and a pattern that never ends."""
+def test_what_is_read_ahead_is_read_under_limits(kb: KnowledgeBase, tmp_path: Path) -> None:
+    """Front matter and a tree that are nested a hundred thousand deep."""
     made = tmp_path / "wood"
     for name, text in {
         "notes/deep.md": f"---\npermalink: deep\nx: {'[' * 100_000}\n---\nWords.\n",
-        "notes/slow.md": f"---\npermalink: slow\n---\nat {'1' * 60}?\n",
-        "notes/good.md": "---\npermalink: good\n---\n# Ropes\n\nat 1:30!\n",
-        "talks/good.md": "# Ropes\n\nNew ropes.\n",
+        "notes/good.md": "---\npermalink: good\n---\n# Ropes\n\nNew ropes.\n",
+        "tree.yaml": "children: [{id: shelf, children: [good]}]\n",
+        "deep.yaml": "[" * 100_000,
     }.items():
         (made / name).parent.mkdir(parents=True, exist_ok=True)
         (made / name).write_text(text)
     path = tmp_path / "wood.yaml"
     path.write_text(HOSTILE)
-    monkeypatch.setenv("WELLREAD_SOURCES_MAX_SECONDS", "5")
-    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
-        report = add(kb, [str(made)], settings=path)
-        fared = {Path(row.uri).name: (row.status, row.reason) for row in report.rows}
-    assert {name: status for name, (status, _) in fared.items() if "good" not in name} == {
-        "deep.md": "failed",
-        "slow.md": "failed",
-    }
-    assert "took longer than 5 seconds" in fared["slow.md"][1]
-    assert report.counts()["added"] == 2
+    report = add(kb, [str(made)], settings=path)
+    fared = {Path(row.uri).name: row.status for row in report.rows}
+    assert (fared["deep.md"], fared["deep.yaml"]) == ("failed", "skipped")
+    assert fared["good.md"] == "added"
+    (edge,) = kb.catalogue.graph.edges(["default"])
+    assert (edge.source, edge.type, edge.target) == ("good", "part_of", "shelf")

@@ -33,8 +33,6 @@ from wellread.models.base import Prompt
 from wellread.models.embedders.http_embedder import HttpEmbedder
 from wellread.models.key_redaction import secrets_in, without_keys
 from wellread.models.language.open_language_model import open_model
-from wellread.models.reader import Excerpt
-from wellread.models.readers.http_reader import HttpReranking
 from wellread.testing.llm import collect
 
 CANARY = "sk-canary/7+Q=="
@@ -88,7 +86,7 @@ def echo() -> Iterator[Callable[[Reply], str]]:
     servers: list[PostServer] = []
 
     def made(reply: Reply) -> str:
-        server = PostServer(fixed(reply), "/v1/embeddings", "/v1/rerank", "/v1/check")
+        server = PostServer(fixed(reply), "/v1/embeddings")
         servers.append(server.__enter__())
         return server.url("/v1")
 
@@ -102,35 +100,22 @@ def embed(url: str) -> object:
     return embedder.embed(["ferry"], "query")
 
 
-def rerank(url: str) -> object:
-    reader = HttpReranking(url, model="tiny", api_key=CANARY, sleep=lambda _: None)
-    return reader.relevance("ferry", [Excerpt(text="ferry")])
-
-
-def rerank_tei(url: str) -> object:
-    reader = HttpReranking(url, wire="tei", api_key=CANARY, sleep=lambda _: None)
-    return reader.relevance("ferry", [Excerpt(text="ferry")])
-
-
 REPLIES = (
     *(Reply(status=401, body=form.encode()) for form in FORMS),
     *(Reply(status=500, body=b'{"error": {"message": "%s"}}' % form.encode()) for form in FORMS),
-    ok({"results": [{"index": 0, "relevance_score": CANARY}]}),
-    ok([{"index": 0, "score": f"{CANARY}"}]),
     ok({"data": [{"index": 0, "embedding": [CANARY]}]}),
     ok({"data": [{"index": 0, "embedding": CANARY}]}),
     Reply(body=f"no JSON {CANARY}".encode()),
 )
 
 
-@pytest.mark.parametrize("ask", [embed, rerank, rerank_tei])
-def test_a_server_of_embeddings_or_ranks(
-    echo: Callable[[Reply], str], ask: Callable[[str], object], caplog: pytest.LogCaptureFixture
+def test_a_server_of_embeddings(
+    echo: Callable[[Reply], str], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, "wellread")
     for reply in REPLIES:
         with pytest.raises(ModelError) as caught:
-            ask(echo(reply))
+            embed(echo(reply))
         assert not holds_canary(f"{caught.value!s} {caplog.text}"), reply
 
 
@@ -167,10 +152,7 @@ async def test_nothing_of_it_is_in_the_answer_the_log_or_the_home(
         return ok({"data": rows})
 
     refusal = fixed(Reply(status=401, body=f"bad key {CANARY}".encode()))
-    with (
-        PostServer(vectors, "/v1/embeddings") as embedding,
-        PostServer(refusal, "/rerank") as ranks,
-    ):
+    with PostServer(vectors, "/v1/embeddings") as embedding:
         overrides = {
             "embedding": {
                 "backend": "http",
@@ -178,24 +160,16 @@ async def test_nothing_of_it_is_in_the_answer_the_log_or_the_home(
                 "model": "tiny",
                 "api_key_env": "CANARY_KEY",
             },
-            "reader": {
-                "relevance": "http",
-                "url": ranks.url(""),
-                "model": "tiny",
-                "api_key_env": "CANARY_KEY",
-            },
         }
         with open_kb(tmp_path / "home", overrides=overrides) as kb:
             add(kb, [str(source)])
             done = await final(answer(kb, Question(text="When was the ferry bought?")))
-            assert any("***" in failure for failure in done.failures)
             assert not holds_canary(str(to_plain(done)))
             embedding.usual = refusal
             with pytest.raises(ModelError, match=r"\*\*\*") as caught:
                 await final(answer(kb, Question(text="What is Osprey?")))
             assert not holds_canary(str(caught.value))
         assert f"Bearer {CANARY}" in embedding.keys
-        assert f"Bearer {CANARY}" in ranks.keys
     assert not holds_canary(caplog.text)
     for path in (tmp_path / "home").rglob("*"):
         if path.is_file():

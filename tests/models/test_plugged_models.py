@@ -7,11 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.doubles.readers import opened, relevance
+from tests.doubles.readers import relevance
 
+from wellread.ask_settings import ReaderSettings
 from wellread.errors import SettingsError
 from wellread.kb import open_kb
 from wellread.models.base import Prompt
+from wellread.models.readers.open_reader import open_reader
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import collect
 
@@ -32,8 +34,8 @@ from wellread.testing.reader_contract import ReadableReader
 class Mine(ReadableReader):
     identity = "mine"
 
-def open_mine(opening, head):
-    return Mine() if opening.settings.depth > 2 else object()
+def open_mine(settings, head):
+    return Mine() if settings.depth > 2 else object()
 """
 MODEL = """
 from wellread.testing.llm import ScriptedModel
@@ -59,19 +61,19 @@ def test_an_embedder(tmp_path: Path, add_package: AddPackage) -> None:
 
 def test_a_reader(tmp_path: Path, add_package: AddPackage) -> None:
     added(tmp_path, add_package, READER, "wellread.readers")
-    reader = opened(relevance="mine", answers="lexical")
+    reader = open_reader(ReaderSettings(relevance="mine", answers="lexical"))
     assert reader.identity == "mine lexical"
     assert reader.reranks
     assert relevance(reader, "ferry", ["bread", "ferry"]).tolist() == [0.0, 1.0]
     with pytest.raises(SettingsError, match=r"'mine' has no method for reader\.answers"):
-        opened(answers="mine", depth=2)
+        open_reader(ReaderSettings(answers="mine", depth=2))
 
 
 def test_an_unknown_reader_tells_the_known_ones(tmp_path: Path, add_package: AddPackage) -> None:
     added(tmp_path, add_package, READER, "wellread.readers")
     with pytest.raises(SettingsError, match=r"reader\.answers is 'nobody'") as raised:
-        opened(answers="nobody")
-    assert "lexical, trained, onnx, http, llm, mine" in raised.value.hint
+        open_reader(ReaderSettings(answers="nobody"))
+    assert "lexical, trained, mine" in raised.value.hint
 
 
 def test_a_language_model(tmp_path: Path, add_package: AddPackage) -> None:

@@ -11,8 +11,7 @@ from wellread.ask_settings import ReaderSettings
 from wellread.errors import ModelError
 from wellread.models.model_files import sha256_of
 from wellread.models.reader import Ranking, excerpts
-from wellread.models.readers.lexical import LexicalReader
-from wellread.models.readers.open_reader import Opening, open_reader
+from wellread.models.readers.open_reader import open_reader
 from wellread.models.readers.pair_encoding import MOST_ASKED, MOST_TOKENS, encode_pair
 from wellread.models.readers.trained_model import NETWORK, TrainedModel
 from wellread.models.readers.trained_reader import TrainedReader, windows
@@ -134,17 +133,5 @@ def test_a_passage_is_as_relevant_as_its_best_run(trained: TrainedReader) -> Non
 
 
 def test_the_network_is_asked_for_an_order_only_where_it_is_named() -> None:
-    lexical = LexicalReader()
-
-    def reranks(**settings: str) -> bool:
-        opening = Opening(
-            settings=ReaderSettings.model_validate(settings),
-            lexical=lexical,
-            model=lambda _: None,
-            record=lambda _: None,
-            environ={},
-        )
-        return open_reader(opening).reranks
-
-    assert reranks(relevance="trained")
-    assert not reranks()
+    assert open_reader(ReaderSettings(relevance="trained")).reranks
+    assert not open_reader(ReaderSettings()).reranks

@@ -10,7 +10,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.doubles.readers import relevance
 
 from wellread.calls import Call
 from wellread.errors import BudgetError, ModelError, ModelTimeoutError
@@ -28,15 +27,9 @@ from wellread.models.base import (
 )
 from wellread.models.embedders.open_embedder import CachedEmbedder
 from wellread.models.prices import Tariff, prompt_tokens
-from wellread.models.recording import (
-    RecordedEmbedder,
-    RecordedModel,
-    RecordedRanking,
-    kind_of,
-)
+from wellread.models.recording import RecordedEmbedder, RecordedModel, kind_of
 from wellread.testing.embedding import EmbedderContract, ReadableEmbedder
 from wellread.testing.llm import Broken, Calling, LanguageModelContract, ScriptedModel, collect
-from wellread.testing.reader_contract import ReadableReader
 
 PROMPT = Prompt(system="Be brief.", user="the secret question about ferries")
 
@@ -205,7 +198,7 @@ async def test_the_name_that_the_provider_reports_is_looked_up_too() -> None:
     assert books.calls[0].cost > 0.01
 
 
-# --- embedders and rerankers -----------------------------------------------------------------
+# --- embedders -------------------------------------------------------------------------------
 
 
 class Failing(ReadableEmbedder):
@@ -252,18 +245,6 @@ def test_an_embedder_s_failure_is_written_down_and_goes_on() -> None:
     with pytest.raises(ModelError, match="cannot be reached"):
         embedder.embed(["one"], "query")
     assert [(call.error, call.input_tokens) for call in calls] == [("unreachable", 0)]
-
-
-def test_a_reranker_s_calls_are_written_down() -> None:
-    calls: list[Call] = []
-    inner = ReadableReader()
-    reranker = RecordedRanking(inner, calls.append, purpose="rerank", provider="h", model="m")
-    scores = relevance(reranker, "one two", ["one", "three four"])
-    np.testing.assert_array_equal(scores, relevance(inner, "one two", ["one", "three four"]))
-    assert reranker.identity == inner.identity
-    assert [(call.purpose, call.input_tokens) for call in calls] == [("rerank", 5)]
-    assert relevance(reranker, "one", []).shape == (0,)
-    assert len(calls) == 1
 
 
 async def test_tools_calls_and_what_they_gave_are_counted() -> None:

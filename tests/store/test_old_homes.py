@@ -22,7 +22,8 @@ from typer.testing import CliRunner
 from wellread.answers import Question, VerdictName
 from wellread.ask.answer import answer, final
 from wellread.config import load_settings
-from wellread.ingest.integrity.migrating import migrate
+from wellread.ingest.backup import export_home
+from wellread.ingest.importing import import_home
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.remove import remove_documents
 from wellread.kb import KnowledgeBase, open_kb
@@ -97,15 +98,16 @@ def test_it_answers_and_what_is_removed_is_gone(kb: KnowledgeBase) -> None:
     assert all(PAID not in repr(one) for one in kb.catalogue.answers())
 
 
-def test_moved_to_postgresql_it_is_the_same(
-    old: Path, embedder: Embedder, postgres: Databases
+def test_imported_into_postgresql_it_is_the_same(
+    old: Path, embedder: Embedder, postgres: Databases, tmp_path: Path
 ) -> None:
     url = postgres.new()
     with open_kb(old, embedder=embedder) as kb:
         before = kb.catalogue.stats()
-        migrate(kb, url)
+        export_home(kb, tmp_path / "home.tar")
+    import_home(tmp_path / "home.tar", tmp_path / "moved", server=url)
     there = {"catalogue": {"url": url}}
-    with open_kb(old, embedder=embedder, overrides=there) as kb:
+    with open_kb(tmp_path / "moved", embedder=embedder, overrides=there) as kb:
         assert kb.catalogue.stats() == before
         assert verify(kb).problems == ()
         (kept,) = kb.catalogue.answers()

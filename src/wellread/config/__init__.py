@@ -51,7 +51,7 @@ ALIASES: Mapping[str, tuple[str, str]] = {
 
 # Sections of earlier releases, and what says the same today.
 GONE: Mapping[str, str] = {
-    "rerank": "reader.relevance: onnx, http or llm; the others are reader.depth, reader.url …",
+    "rerank": "reader.relevance: trained; the others are reader.depth and reader.weight",
 }
 
 

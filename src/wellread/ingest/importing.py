@@ -31,7 +31,9 @@ from wellread.errors import SourceError, StoreError
 from wellread.ingest.backup import FORMAT, MANIFEST, READ_BYTES, OnFile
 from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.kb.index_parts import INDEX_FOLDER
+from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.documents.reindexing import BASE_ID
+from wellread.store.recovery.moving import drop_file, move_catalogue
 from wellread.store.schema.account_tables import (
     api_keys,
     audit,
@@ -100,6 +102,7 @@ def import_home(
     *,
     settings: bool = False,
     accounts: bool = False,
+    server: str = "",
     on_file: OnFile | None = None,
 ) -> ImportReport:
     """Unpack the archive ``path`` into ``home``, which must not hold a knowledge base.
@@ -107,11 +110,12 @@ def import_home(
     Args:
         settings: put the archive's ``wellread.yaml`` in force too.
         accounts: let its users in, with their keys and rights; else they stay out.
+        server: URL of the empty database that the catalogue goes into; empty: a file of the home.
 
     Raises:
         SourceError: it cannot be read, is no archive of a home, is damaged, or unpacks to more
             than any export of its size.
-        StoreError: the home holds something already, or cannot be written.
+        StoreError: the home or the database holds something already, or cannot be written.
     """
     if home.exists() and any(home.iterdir()):
         raise StoreError(f"{home} is not empty", hint="import into a new --home")
@@ -129,6 +133,8 @@ def import_home(
             raise SourceError(str(path), reason)
         if there and not settings:
             inside.unlink()
+        if server:
+            _to_server(folder, server)
         if home.exists():
             home.rmdir()
         folder.replace(home)
@@ -277,6 +283,14 @@ def _leave_indexes(catalogue: Path) -> None:
     with closing(sqlite3.connect(catalogue)) as plain, plain:
         if properties.name in _tables(plain):
             plain.execute(f"DELETE FROM {properties.name} WHERE key = ?", (BASE_ID,))  # noqa: S608
+
+
+def _to_server(folder: Path, url: str) -> None:
+    """Copy the unpacked catalogue into the database at ``url``, prove the copy, drop the file."""
+    catalogue = folder / CATALOGUE_FILE
+    with closing(Catalogue.open(catalogue, new=False, home=folder)) as opened:
+        move_catalogue(opened, url)
+    drop_file(catalogue)
 
 
 def _tables(plain: sqlite3.Connection) -> set[str]:

@@ -7,7 +7,6 @@ index at any time; ``live`` follows.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
@@ -29,7 +28,7 @@ from wellread.models.language.open_language_model import open_model
 from wellread.models.opened_once import opened_once
 from wellread.models.reader import PassageReader, Reader
 from wellread.models.readers.lexical import LexicalReader
-from wellread.models.readers.open_reader import Opening, ReaderByHead, open_reader
+from wellread.models.readers.open_reader import ReaderByHead, open_reader
 from wellread.store.base import Fingerprint, KeptIndex
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.documents.reindexing import LiveIndex
@@ -156,15 +155,7 @@ class KnowledgeBase:
         """Who reads questions together with texts, as the settings say."""
         if self._reader is not None:
             return self._reader
-        return open_reader(
-            Opening(
-                settings=self.settings.reader,
-                lexical=self.lexical,
-                model=self.model_for,
-                record=self.ledger.record,
-                environ=os.environ,
-            )
-        )
+        return open_reader(self.settings.reader)
 
     @property
     def passage_reader(self) -> PassageReader | None:

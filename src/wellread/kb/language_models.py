@@ -170,7 +170,7 @@ class BudgetLedger:
             logger.warning("a call of %s could not be recorded: %s", call.provider, error)
 
     def record(self, call: Call) -> None:
-        """``end`` for calls that need no leave: embedding and reranking."""
+        """``end`` for calls that need no leave: embedding."""
         self.end(None, call)
 
     def _failed(self) -> None:

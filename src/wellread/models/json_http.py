@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,32 +34,26 @@ class Target:
 
     Attributes:
         section: the settings that name the server, for hints ("embedding").
-        setting: the one of them that holds its address.
         url: the server's base URL, with ``/v1`` where it has one.
         path: what comes after it ("embeddings").
         what: what the server does, for messages ("embedding with tiny").
         api_key: sent as bearer token; empty sends none.
         timeout: seconds that one try may take, the whole reply included.
-        retries: further tries after one that failed in a way that may pass.
-        patience: seconds after the start of the first try in which a further one may begin.
         hints: by HTTP status, beside those that hold everywhere.
     """
 
     section: str
     url: str
-    setting: str = "url"
     path: str
     what: str
     api_key: str = field(default="", repr=False)
     timeout: float = 60.0
-    retries: int = RETRIES
-    patience: float = math.inf
     hints: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def address(self) -> str:
         """The setting that holds the server's address."""
-        return f"{self.section}.{self.setting}"
+        return f"{self.section}.url"
 
 
 class Poster:
@@ -112,16 +105,13 @@ class Poster:
             ModelTimeoutError: no whole reply within the time limit, at every try.
             ModelError: the server refused, could not be reached, or did not send JSON.
         """
-        begun = time.monotonic()
         tried = 0
         while True:
             try:
                 return self._try(body)
             except ModelError as error:
                 pause = pause_after(error, tried, LONGEST_WAIT)
-                if pause is None or tried >= self._target.retries:
-                    raise
-                if time.monotonic() - begun + pause >= self._target.patience:
+                if pause is None or tried >= RETRIES:
                     raise
                 logger.warning("%s; trying again in %.1f s", error, pause)
             self._sleep(pause)

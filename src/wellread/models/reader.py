@@ -77,7 +77,7 @@ class Ranking(Protocol):
 
     @property
     def identity(self) -> str:
-        """Kind, model and where it runs, as shown to the reader ("http:bge@localhost:8080")."""
+        """Kind and model, as shown to the reader ("trained:5ee00eb8")."""
         ...
 
     def relevance(self, question: str, texts: Sequence[Excerpt]) -> Scores:

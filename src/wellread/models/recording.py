@@ -1,4 +1,4 @@
-"""Calls of models are recorded: wrappers around a language model, an embedder, and the like.
+"""Calls of models are recorded: wrappers around a language model and an embedder.
 
 What is written down are counts, times and prices, and for a failure one of a few fixed phrases:
 never a word of a question, of a source, or of what a server said.
@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import replace
-from typing import Generic, Protocol, TypeVar
+from typing import Protocol
 
 import numpy as np
 from anyio import CancelScope, to_thread
@@ -41,11 +41,8 @@ from wellread.models.prices import (
     tokens_of,
     warn_unpriced,
 )
-from wellread.models.reader import Excerpt, Ranking, Scores
 
 Record = Callable[[Call], None]
-T = TypeVar("T")
-P = TypeVar("P", Embedder, Ranking)
 
 STOPPED = "stopped"  # the reader went away, or the program ended
 FAILED = "failed"
@@ -207,73 +204,62 @@ def _words_of(piece: TextDelta | ToolCall) -> str:
     return piece.text if isinstance(piece, TextDelta) else f"{piece.name} {piece.arguments}"
 
 
-class _Recorded(Generic[P]):
-    """Wraps what may cost something: one line in the books for each call.
+class RecordedEmbedder:
+    """Wraps an embedder that may cost something: one line in the books for each call.
 
-    These servers' replies are read without their token counts, so the tokens are estimated.
+    Servers' replies are read without their token counts, so the tokens are estimated.
     """
 
-    def __init__(
-        self, inside: P, record: Record, *, purpose: str = "", provider: str, model: str
-    ) -> None:
-        self._inside: P = inside
+    def __init__(self, inside: Embedder, record: Record, *, provider: str, model: str) -> None:
+        self._inside = inside
         self._record = record
-        self._call = Call(purpose=purpose, provider=provider, model=model)
+        self._provider, self._model = provider, model
 
     @property
     def identity(self) -> str:
-        """That of the one inside."""
+        """That of the embedder inside."""
         return self._inside.identity
-
-    def close(self) -> None:
-        """Let go of the connections of the one inside, where it has any."""
-        if isinstance(self._inside, Closeable):
-            self._inside.close()
-
-    def _recorded(self, texts: Sequence[str], work: Callable[[], T], purpose: str = "") -> T:
-        """What ``work`` gives; the call is written down whether it fails or not."""
-        begun = time.monotonic()
-        error = STOPPED
-        try:
-            result = work()
-            error = ""
-        except ModelError as raised:
-            error = kind_of(raised)
-            raise
-        finally:
-            call = replace(self._call, purpose=purpose or self._call.purpose, error=error)
-            read = 0 if error else sum(tokens_of(text) for text in texts)
-            cost = cost_of(f"{call.model}@{call.provider}", read, 0).dollars
-            seconds = round(time.monotonic() - begun, 4)
-            self._record(replace(call, input_tokens=read, cost=cost, seconds=seconds))
-        return result
-
-
-class RecordedEmbedder(_Recorded[Embedder]):
-    """Wraps an embedder; raises what the one inside raises."""
 
     @property
     def dimensions(self) -> int:
         """That of the embedder inside."""
         return self._inside.dimensions
 
+    def close(self) -> None:
+        """Let go of the connections of the embedder inside, where it has any."""
+        if isinstance(self._inside, Closeable):
+            self._inside.close()
+
     def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
-        """The vectors of the embedder inside."""
+        """The vectors of the embedder inside; the call is written down whether it fails or not.
+
+        Raises:
+            ModelError: the embedder inside failed.
+        """
         if not texts:
             return self._inside.embed(texts, purpose)
-        recorded = EMBED_QUERY if purpose == "query" else EMBED_PASSAGE
-        return self._recorded(texts, lambda: self._inside.embed(texts, purpose), recorded)
-
-
-class RecordedRanking(_Recorded[Ranking]):
-    """Wraps what reads a question with texts; raises what the one inside raises."""
-
-    def relevance(self, question: str, texts: Sequence[Excerpt]) -> Scores:
-        """The scores of the one inside."""
-        if not texts:
-            return self._inside.relevance(question, texts)
-        read = [question, *(each.shown for each in texts)]
-        return self._recorded(read, lambda: self._inside.relevance(question, texts))
+        begun = time.monotonic()
+        error = STOPPED
+        try:
+            vectors = self._inside.embed(texts, purpose)
+            error = ""
+        except ModelError as raised:
+            error = kind_of(raised)
+            raise
+        finally:
+            read = 0 if error else sum(tokens_of(text) for text in texts)
+            self._record(
+                Call(
+                    purpose=EMBED_QUERY if purpose == "query" else EMBED_PASSAGE,
+                    provider=self._provider,
+                    model=self._model,
+                    input_tokens=read,
+                    cost=cost_of(f"{self._model}@{self._provider}", read, 0).dollars,
+                    seconds=round(time.monotonic() - begun, 4),
+                    error=error,
+                )
+            )
+        return vectors
 
 
 def kind_of(error: ModelError) -> str:

@@ -14,14 +14,11 @@ from wellread.ingest.integrity.checks_index import (
     fill_again,
     write_again,
 )
-from wellread.ingest.integrity.copying import backups_of
 from wellread.ingest.integrity.damage import Problem
-from wellread.ingest.integrity.rescue import texts_from_backup
 from wellread.ingest.pipeline.commit import drop_noted
 from wellread.ingest.pipeline.job_log import end_dead_jobs
 from wellread.ingest.pipeline.vector_filler import VectorFiller
 from wellread.kb import KnowledgeBase
-from wellread.store.recovery.copies import newest_sound
 
 WAIT_SECONDS = 1.0
 
@@ -68,10 +65,7 @@ def embed_owed(kb: KnowledgeBase) -> None:
 
 
 def _read_again(kb: KnowledgeBase, document_ids: Sequence[str]) -> None:
-    """From the newest backup where it holds the same version; else the next run reads them."""
-    copy = None if kb.place.url else newest_sound(backups_of(kb))
-    if copy is not None:
-        texts_from_backup(kb, copy, document_ids)
+    """The next run reads their sources."""
     integrity = kb.catalogue.integrity
     integrity.read_again(integrity.sources_of(document_ids))
 

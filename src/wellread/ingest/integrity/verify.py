@@ -24,7 +24,7 @@ from wellread.ingest.integrity.checks_index import (
 from wellread.ingest.integrity.damage import Problem
 from wellread.ingest.integrity.purge import is_purged, purge
 from wellread.ingest.integrity.remedies import embed_owed, mend
-from wellread.ingest.integrity.rescue import lost_catalogue, rescue
+from wellread.ingest.integrity.restoring import lost_catalogue, replace_lost
 from wellread.ingest.pipeline.commit import writing
 from wellread.kb import KnowledgeBase
 from wellread.kb.home_catalogue import CATALOGUE_FILE, has_remains
@@ -82,12 +82,12 @@ def verify(kb: KnowledgeBase, *, repair: bool = False, deep: bool = False) -> Ve
     found: list[Problem] = []
     for round_ in range(ROUNDS):
         with writing(kb):
-            saved = _rescued(kb)
-            if not all(problem.repaired for problem in saved):
-                return VerifyReport(counts={}, problems=tuple(saved))
+            lost = _replaced(kb)
+            if not all(problem.repaired for problem in lost):
+                return VerifyReport(counts={}, problems=tuple(lost))
             report = _examine(kb, alone=True, deep=deep)
             mend(kb, report.problems)
-        fresh = _unknown([*saved, *report.problems], found)
+        fresh = _unknown([*lost, *report.problems], found)
         found += fresh
         if round_ and not fresh:
             break
@@ -119,10 +119,10 @@ def _state(kb: KnowledgeBase) -> FileState:
     return inspect_file(path)
 
 
-def _rescued(kb: KnowledgeBase) -> list[Problem]:
-    """Mend a catalogue that cannot be used as it is; what was wrong with it."""
+def _replaced(kb: KnowledgeBase) -> list[Problem]:
+    """Put a backup in place of a catalogue that cannot be used; what was wrong with it."""
     lost = _state(kb).lost
-    return [rescue(kb, lost)] if lost else []
+    return [replace_lost(kb, lost)] if lost else []
 
 
 def _purge(kb: KnowledgeBase) -> None:

@@ -191,7 +191,7 @@ def _parse(
 
 
 def _ahead(request: ParseRequest) -> Parsed:
-    from wellread.ingest.settings.prepared import read_ahead  # noqa: PLC0415 - as in _rules_of
+    from wellread.ingest.settings.id_trees import read_ahead  # noqa: PLC0415 - as in _rules_of
 
     return Parsed(status="parsed", ahead=to_plain(read_ahead(Path(request.path), request.ahead)))
 

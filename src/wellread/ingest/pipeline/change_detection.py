@@ -18,8 +18,8 @@ from wellread.ingest.parsing.workers import WorkerPool
 from wellread.ingest.pipeline.commit import ReadSource
 from wellread.ingest.pipeline.readers import Outcome
 from wellread.ingest.settings.folder_settings import SettingsInForce
+from wellread.ingest.settings.id_trees import Ahead, AheadRequest, tree_edges
 from wellread.ingest.settings.mapping import SourceRules
-from wellread.ingest.settings.prepared import Ahead, AheadRequest, prepare
 from wellread.ingest.sources.addresses import FetchError, is_web, parse_address
 from wellread.ingest.sources.discover import (
     Found,
@@ -59,9 +59,9 @@ def source_rules(
     """How each source is read.
 
     Args:
-        pool: reads ahead what files need of each other.
-        whole: everything under the inputs, also when only some of it is ``found``: files say
-            things about each other.
+        pool: reads trees of ids ahead.
+        whole: everything under the inputs, also when only some of it is ``found``: a tree says
+            things about other files.
         known: the source records of the collection; a file that is added by itself keeps its
             place in the folder that it was found in before.
     """
@@ -72,8 +72,8 @@ def source_rules(
     by_root = {
         root: settings.of(root) for root in dict.fromkeys(root for root, _ in places.values())
     }
-    prepared = {
-        root: prepare(
+    from_trees = {
+        root: tree_edges(
             said,
             [(below, files[uri].path) for uri, (other, below) in places.items() if other == root],
             partial(_read, pool),
@@ -85,15 +85,15 @@ def source_rules(
     failed = {
         uri: reason
         for uri, (root, below) in places.items()
-        if root in prepared and (reason := prepared[root].failed.get(below))
+        if root in from_trees and (reason := from_trees[root].failed.get(below))
     }
     for item in found:
         if item.uri in places:
             root, below = places[item.uri]
             said = by_root[root]
             if said and (rule := said.rule_for(below)):
-                share = prepared[root].share(below)
-                by_uri[item.uri] = SourceRules(rule=rule, relative=below, share=share)
+                edges = from_trees[root].edges.get(below, ())
+                by_uri[item.uri] = SourceRules(rule=rule, relative=below, edges=edges)
     return CollectionRules(by_uri=by_uri, failed=failed)
 
 

@@ -2,8 +2,7 @@
 
 ``wellread-collection.yaml`` names the relation types of the collection, and an ordered list of
 rules; the first rule whose patterns match a file's path says what becomes of it. The reference is
-``docs/collections.md``; ``mapping.py`` carries the rules out, ``prepared.py`` reads ahead what one
-file needs of others.
+``docs/collections.md``; ``mapping.py`` carries the rules out, ``id_trees.py`` reads trees ahead.
 """
 
 from __future__ import annotations
@@ -137,23 +136,6 @@ class LinkRule(_Part):
         return self
 
 
-class TimesRule(_Part):
-    """Times that stand in this file and belong to the document that ``key`` names.
-
-    Each match of ``find`` is one: its group ``time`` (``MM:SS`` or ``H:MM:SS``) belongs to the
-    part with the title in its group ``title``, else to the list item or section it stands in.
-    """
-
-    find: Pattern
-    key: Template
-
-    @model_validator(mode="after")
-    def _timed(self) -> Self:
-        if "time" not in re.compile(self.find).groupindex:
-            raise ValueError("find has no group named time: (?P<time>…)")
-        return self
-
-
 class Rule(_Part):
     """What becomes of the files that match."""
 
@@ -176,8 +158,6 @@ class Rule(_Part):
     links: tuple[LinkRule, ...] = ()
     entries: str = ""
     text: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
-    gives_times: tuple[TimesRule, ...] = ()
-    takes_times: Annotated[tuple[Template, ...], BeforeValidator(_listed)] = ()
 
     @model_validator(mode="after")
     def _whole(self) -> Self:

@@ -1,7 +1,7 @@
 """Carries out a collection's rules on one source: the loader's documents, with our fields filled.
 
-Runs where loaders run: in the worker, with nothing but the source, the settings and its share of
-what was read ahead.
+Runs where loaders run: in the worker, with nothing but the source, the settings and its edges from
+trees that were read ahead.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from typing import Any
@@ -43,8 +43,6 @@ from wellread.ingest.settings.picking import (
     pick_all,
     values,
 )
-from wellread.ingest.settings.prepared import Share
-from wellread.ingest.settings.segments import timed
 from wellread.types import Document, EntityFacts, LineMark, Relation
 
 MARKDOWN = frozenset({"markdown", "markdown-transcript"})
@@ -57,18 +55,19 @@ class SourceRules:
 
     Attributes:
         relative: the path below the folder that was added.
-        share: what it gets from other files.
+        edges: what its entity gets from trees of the collection.
     """
 
     rule: Rule
     relative: str
-    share: Share = field(default_factory=Share)
+    edges: tuple[Relation, ...] = ()
 
     @cached_property
     def identity(self) -> str:
         """Follows the loader's identity in the source record: another one means: read again."""
         said = self.rule.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-        return tagged_hash("rul", json.dumps(said, sort_keys=True), self.share.digest)
+        edges = json.dumps(to_plain(self.edges)) if self.edges else ""
+        return tagged_hash("rul", json.dumps(said, sort_keys=True), edges)
 
     def loader_name(self, detected: str) -> str:
         """The loader for it, given the one that its content asks for; empty: it is left out."""
@@ -104,21 +103,22 @@ class SourceRules:
             own = {name: getattr(document, name.partition(".")[2]) for name in DOCUMENT_FACTS}
             given = Given(fields=matter.fields, facts={**facts, **own}, text=text or document.text)
             mapped = _mapped(document, rule, given, _linked(rule, matter, given))
-            if self.share.relations and mapped.entity:
-                entity = _with_relations(mapped.entity, self.share.relations)
+            if self.edges and mapped.entity:
+                entity = _with_relations(mapped.entity, self.edges)
                 mapped = replace(mapped, entity=entity)
-            yield timed(mapped, self.share.times) if self.share.times else mapped
+            yield mapped
 
     def to_plain(self) -> dict[str, Any]:
         """JSON values."""
         rule = self.rule.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-        return {"rule": rule, "relative": self.relative, "share": to_plain(self.share)}
+        return {"rule": rule, "relative": self.relative, "edges": to_plain(self.edges)}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> SourceRules:
         """The rules that ``to_plain`` made ``plain`` of."""
-        rule, share = Rule.model_validate(plain["rule"]), from_plain(Share, plain["share"])
-        return cls(rule=rule, relative=plain["relative"], share=share)
+        rule = Rule.model_validate(plain["rule"])
+        edges = tuple(from_plain(Relation, edge) for edge in plain["edges"])
+        return cls(rule=rule, relative=plain["relative"], edges=edges)
 
 
 def _is_markdown(loader: Loader) -> bool:

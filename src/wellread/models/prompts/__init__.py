@@ -1,4 +1,4 @@
-"""Prompts of the models themselves: text in files beside this one, and the fence around data."""
+"""Prompts: templates in the folders ``prompts`` of packages, and the fence around data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def fenced(text: str, fence: str) -> str:
 
 
 @cache
-def template(name: str, package: str = "wellread.models") -> Template:
+def template(name: str, package: str) -> Template:
     """The prompt in the file ``name`` among the ``prompts`` of a package."""
     environment = Environment(
         loader=PackageLoader(package, "prompts"),

@@ -1,49 +1,25 @@
 """From settings to a reader: who ranks passages, and who reads them for the answer.
 
-Each may be a plug-in, an entry point ``wellread.readers``: a function that takes an ``Opening`` and
-the head that it is wanted for, and gives a ``Ranking`` for relevance, a ``PassageReader`` for
-answers.
+Each may be a plug-in, an entry point ``wellread.readers``: a function that takes the settings of
+the section ``reader`` and the head that it is wanted for, and gives a ``Ranking`` for relevance, a
+``PassageReader`` for answers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from wellread.ask_settings import ReaderSettings
-from wellread.calls import RERANK
-from wellread.errors import ModelError, SettingsError
-from wellread.models.base import Closeable, LanguageModel, Preparable
+from wellread.errors import SettingsError
+from wellread.models.base import Closeable, Preparable
 from wellread.models.reader import Excerpt, Head, PassageReader, Ranking, Scores
 from wellread.models.readers.lexical import LexicalReader
-from wellread.models.recording import Record, RecordedRanking
 from wellread.plugins import find
 
 GROUP = "wellread.readers"
 LEXICAL = "lexical"
 TRAINED = "trained"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
-    """What a back end may need to open itself.
-
-    Attributes:
-        lexical: the reader by words, for what another leaves to it.
-        model: gives the configured language model, for calls of that purpose.
-        record: is told every call that costs something.
-        environ: where keys are.
-    """
-
-    settings: ReaderSettings
-    lexical: LexicalReader
-    model: Callable[[str], LanguageModel | None]
-    record: Record
-    environ: Mapping[str, str]
-
-
-Factory = Callable[[Opening, Head], object]
+Factory = Callable[[ReaderSettings, Head], object]
 
 
 class ReaderByHead:
@@ -78,32 +54,29 @@ class ReaderByHead:
                 part.close()
 
 
-def open_reader(opening: Opening) -> ReaderByHead:
+def open_reader(settings: ReaderSettings) -> ReaderByHead:
     """The reader that the settings ask for.
 
-    Only the libraries of what is named are imported. No server is called yet.
+    Only the libraries of what is named are imported.
 
     Raises:
-        SettingsError: there is no such back end, it does not read what it is named for, or a
-            setting that it needs is empty.
-        ModelError: the extra ``rerank`` is not installed, or a model cannot be opened.
+        SettingsError: there is no such back end, or it does not read what it is named for.
     """
-    named = opening.settings
-    relevance = _opened(opening, "relevance")
+    relevance = _opened(settings, "relevance")
     if not isinstance(relevance, Ranking):
-        raise _unfit(named.relevance, "relevance")
-    if named.answers == LEXICAL:
+        raise _unfit(settings.relevance, "relevance")
+    if settings.answers == LEXICAL:
         return ReaderByHead(relevance, None)
-    same = named.answers == named.relevance
-    passages = relevance if same else _opened(opening, "answers")
+    same = settings.answers == settings.relevance
+    passages = relevance if same else _opened(settings, "answers")
     if not isinstance(passages, PassageReader):
-        raise _unfit(named.answers, "answers")
+        raise _unfit(settings.answers, "answers")
     return ReaderByHead(relevance, passages)
 
 
-def _opened(opening: Opening, head: Head) -> object:
-    name = getattr(opening.settings, head)
-    return find(GROUP, name, BUILT_IN, f"reader.{head}")(opening, head)
+def _opened(settings: ReaderSettings, head: Head) -> object:
+    name = getattr(settings, head)
+    return find(GROUP, name, BUILT_IN, f"reader.{head}")(settings, head)
 
 
 def _unfit(name: str, head: Head) -> SettingsError:
@@ -113,82 +86,18 @@ def _unfit(name: str, head: Head) -> SettingsError:
     )
 
 
-def _lexical(opening: Opening, head: Head) -> Ranking:  # noqa: ARG001 - as all factories
-    return opening.lexical
+def _lexical(settings: ReaderSettings, head: Head) -> Ranking:  # noqa: ARG001 - as all factories
+    return LexicalReader()
 
 
-def _trained(opening: Opening, head: Head) -> Ranking:  # noqa: ARG001 - as all factories
+def _trained(settings: ReaderSettings, head: Head) -> Ranking:  # noqa: ARG001 - as all factories
     from wellread.models.readers.trained_model import TrainedModel  # noqa: PLC0415
     from wellread.models.readers.trained_reader import TrainedReader  # noqa: PLC0415
 
-    return TrainedReader(TrainedModel(threads=opening.settings.threads))
-
-
-def _onnx(opening: Opening, head: Head) -> Ranking:
-    settings = opening.settings
-    path = _needed(opening, head, "model_path")
-    try:
-        from wellread.models.readers.onnx_reader import OnnxRanking  # noqa: PLC0415
-    except ImportError as error:
-        raise ModelError(
-            f"reader.{head} 'onnx' needs the extra 'rerank', which cannot be imported: {error}",
-            hint='pip install "wellread[rerank]"',
-        ) from error
-    return OnnxRanking(path, threads=settings.threads, timeout=settings.timeout)
-
-
-def _http(opening: Opening, head: Head) -> Ranking:
-    from wellread.models.readers.http_reader import HttpReranking  # noqa: PLC0415
-
-    settings = opening.settings
-    url = _needed(opening, head, "url")
-    key = opening.environ.get(settings.api_key_env, "") if settings.api_key_env else ""
-    host = urlsplit(url).netloc.rpartition("@")[2]
-    if settings.format == "jina":
-        _needed(opening, head, "model")
-    return RecordedRanking(
-        HttpReranking(
-            url,
-            model=settings.model,
-            wire=settings.format,
-            api_key=key,
-            timeout=settings.timeout,
-        ),
-        opening.record,
-        purpose=RERANK,
-        provider=host,
-        model=settings.model,
-    )
-
-
-def _llm(opening: Opening, head: Head) -> Ranking:
-    from wellread.models.readers.llm_reader import LlmReader  # noqa: PLC0415
-
-    model = opening.model(RERANK)
-    if model is None:
-        raise _missing(opening, head, "generation.model")
-    return LlmReader(model, timeout=opening.settings.timeout)
+    return TrainedReader(TrainedModel(threads=settings.threads))
 
 
 BUILT_IN: Mapping[str, Callable[[], Factory]] = {
     LEXICAL: lambda: _lexical,
     TRAINED: lambda: _trained,
-    "onnx": lambda: _onnx,
-    "http": lambda: _http,
-    "llm": lambda: _llm,
 }
-
-
-def _needed(opening: Opening, head: Head, name: str) -> str:
-    """The value of a setting that must not be empty."""
-    value = str(getattr(opening.settings, name))
-    if not value:
-        raise _missing(opening, head, f"reader.{name}")
-    return value
-
-
-def _missing(opening: Opening, head: Head, name: str) -> SettingsError:
-    return SettingsError(
-        f"reader.{head} is {getattr(opening.settings, head)}, but {name} is not set",
-        hint=f"set {name} or WELLREAD_{name.replace('.', '_').upper()}",
-    )

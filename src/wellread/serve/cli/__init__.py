@@ -66,11 +66,8 @@ COMMANDS: dict[str, dict[str, str]] = {
         "restore": "Bring the catalogue back from a backup.",
         "export": "Write the whole knowledge base into one file.",
     },
-    "archives.import_cli": {
+    "keeping.import_cli": {
         "import": "Unpack an exported knowledge base into an empty --home.",
-    },
-    "archives.migrate_cli": {
-        "migrate": "Copy the catalogue to a PostgreSQL server, or back to a file.",
     },
     "ask_cli": {
         "ask": "Answer a question, with a verdict for every sentence.",

@@ -1,1 +1,1 @@
-"""Copies of the catalogue's file, and what can be saved of a damaged one."""
+"""Copies of the catalogue, in files and in other databases, and the state of its file."""

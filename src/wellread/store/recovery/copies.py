@@ -19,9 +19,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from wellread.errors import DamageError, StoreError
-from wellread.store.recovery.database_file import WAL_SUFFIXES
 from wellread.store.recovery.file_bytes import copy_file
-from wellread.store.schema.sqlite import is_damage
+from wellread.store.schema.sqlite import WAL_SUFFIXES, is_damage
 
 DIGITS = 16
 MOMENT = "%Y%m%dT%H%M%SZ"
@@ -103,7 +102,7 @@ def take_copy(catalogue: Path, folder: Path) -> CatalogueCopy:
         if is_damage(error):
             raise DamageError(
                 "could not back up the catalogue: its file is damaged",
-                hint="'wellread verify --repair' saves what can be read of it",
+                hint="'wellread verify --repair' puts the newest backup in its place",
             ) from error
         raise StoreError(
             f"could not back up the catalogue: {error}",

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
+from typing import Any
+
+from sqlalchemy import JSON, Boolean, Column, Float, Integer, LargeBinary, String
 
 from wellread.errors import StoreError
-from wellread.store.recovery.stored_values import as_text, checks_of
+from wellread.store.schema.database import Moment
 from wellread.store.schema.sqlite import is_damage
 from wellread.store.schema.tables import HEAD, metadata
 
-WAL_SUFFIXES = ("-wal", "-shm", "-journal")
 _BUSY_SECONDS = 30
+_BROKEN = object()
+"""Stands for text whose bytes are no UTF-8."""
+
+_Check = Callable[[Any], bool]
 # What ``PRAGMA integrity_check`` says of search trees alone; they are made anew from the rows.
 _OF_TREES = ("missing from index", "wrong # of entries in index", "non-unique entry in index")
 
@@ -90,10 +98,10 @@ def _schema_lost(connection: sqlite3.Connection) -> str:
 
 def _values_lost(connection: sqlite3.Connection) -> str:
     """Values that are not of their column's kind: letters in place of a number, half a list."""
-    connection.text_factory = as_text
+    connection.text_factory = _as_text
     wrong = {}
     for name in metadata.tables:
-        checks = checks_of(name)
+        checks = _checks_of(name)
         try:
             rows = connection.execute(f'SELECT * FROM "{name}"')  # noqa: S608 - a name of ours
         except sqlite3.OperationalError:  # an older release's catalogue has no such table
@@ -111,3 +119,54 @@ def _values_lost(connection: sqlite3.Connection) -> str:
 def _wanted(version: str) -> Iterator[str]:
     """The tables that have to be there; of another release's catalogue it is not known."""
     return iter(metadata.tables if version == HEAD else ())
+
+
+def _as_text(value: bytes) -> object:
+    """What a connection makes of a text: the text, or ``_BROKEN``."""
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return _BROKEN
+
+
+def _checks_of(table: str) -> Mapping[str, _Check]:
+    """Of every column of a table, what says whether a value fits it."""
+    return {column.name: _check_of(column) for column in metadata.tables[table].c}
+
+
+def _check_of(column: Column[Any]) -> _Check:
+    fits = next(fits for kind, fits in _FITS if isinstance(column.type, kind))
+    return (lambda value: value is None or fits(value)) if column.nullable else fits
+
+
+def _is_json(value: object) -> bool:
+    if isinstance(value, int | float):  # SQLite keeps a number in such a column as one
+        return True
+    if not isinstance(value, str):
+        return False
+    try:
+        json.loads(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_moment(value: object) -> bool:
+    if not isinstance(value, str):
+        return False
+    try:
+        datetime.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
+
+
+_FITS: tuple[tuple[type[Any], _Check], ...] = (
+    (JSON, _is_json),
+    (Moment, _is_moment),
+    (Boolean, lambda value: value in (0, 1)),
+    (Integer, lambda value: isinstance(value, int)),
+    (Float, lambda value: isinstance(value, int | float)),
+    (LargeBinary, lambda value: isinstance(value, bytes)),
+    (String, lambda value: isinstance(value, str)),
+)

@@ -9,40 +9,36 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Integer, Row, Table, delete, func, insert, inspect, select
+from sqlalchemy import Connection, Integer, Row, Table, delete, insert, inspect, select
 
 from wellread.errors import StoreError
 from wellread.store.catalogue import Catalogue
-from wellread.store.recovery.database_file import WAL_SUFFIXES
 from wellread.store.schema import postgresql
 from wellread.store.schema.database import STREAM_ROWS, Database, upgrade
+from wellread.store.schema.sqlite import WAL_SUFFIXES
 from wellread.store.schema.tables import metadata
 
 ROWS_AT_ONCE = 1_000
 _MODULUS = 1 << 128
 
-OnRows = Callable[[str, int, int], None]  # a table, its rows that are copied, and all of them
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MovedTable:
-    """A table that was copied; ``digest`` is the same for the same rows in any order."""
+class TableDigest:
+    """The rows of a table: ``digest`` is the same for the same rows in any order."""
 
     name: str
     rows: int
     digest: str
 
 
-def move_catalogue(
-    source: Catalogue, target: str | Path, on_rows: OnRows = lambda *_: None
-) -> list[MovedTable]:
+def move_catalogue(source: Catalogue, target: str | Path) -> None:
     """Copy everything in ``source`` to ``target``, a path or a URL that holds no catalogue yet.
 
     ``source`` is only read: one snapshot of it is copied.
@@ -60,12 +56,16 @@ def move_catalogue(
         upgrade(here)
         for table in metadata.sorted_tables:
             here.execute(delete(table))  # what migrations put in is copied as well
-        moved = [_copy(there, here, table, on_rows) for table in metadata.sorted_tables]
-        for table, was in zip(metadata.sorted_tables, moved, strict=True):
-            _compare(was, _digest(table, _rows(here, table)))
+        moved = [_copy(there, here, table) for table in metadata.sorted_tables]
+        for was, now in zip(moved, table_digests(here), strict=True):
+            _compare(was, now)
         if here.dialect.name == "postgresql":
             _count_on(here)
-    return moved
+
+
+def table_digests(connection: Connection) -> Iterator[TableDigest]:
+    """What a catalogue holds, table by table."""
+    return (_digest(table, _rows(connection, table)) for table in metadata.sorted_tables)
 
 
 @contextmanager
@@ -81,7 +81,7 @@ def _target(where: str | Path) -> Iterator[Database]:
     if path.exists():
         raise StoreError(f"{path} is there already", hint="move it away, or name another file")
     part = path.with_name(f"{path.name}.part")
-    _unlink(part)
+    drop_file(part)
     database = Database(part)
     try:
         yield database
@@ -90,32 +90,26 @@ def _target(where: str | Path) -> Iterator[Database]:
         part.replace(path)
     finally:
         database.close()
-        _unlink(part)
+        drop_file(part)
 
 
-def _unlink(path: Path) -> None:
+def drop_file(path: Path) -> None:
+    """Remove a catalogue's file that nobody has open, with what belongs to it."""
     for suffix in ("", ".lock", *WAL_SUFFIXES):
         path.with_name(f"{path.name}{suffix}").unlink(missing_ok=True)
 
 
-def _copy(there: Connection, here: Connection, table: Table, on_rows: OnRows) -> MovedTable:
-    total = int(there.execute(select(func.count()).select_from(table)).scalar() or 0)
-    done = 0
-
+def _copy(there: Connection, here: Connection, table: Table) -> TableDigest:
     def passing() -> Iterator[Row[Any]]:
-        nonlocal done
         waiting: list[dict[str, Any]] = []
         for row in _rows(there, table):
             waiting.append(dict(row._mapping))
             if len(waiting) == ROWS_AT_ONCE:
                 here.execute(insert(table), waiting)
-                done += len(waiting)
-                on_rows(table.name, done, total)
                 waiting = []
             yield row
         if waiting:
             here.execute(insert(table), waiting)
-        on_rows(table.name, total, total)
 
     return _digest(table, passing())
 
@@ -124,14 +118,14 @@ def _rows(connection: Connection, table: Table) -> Iterable[Row[Any]]:
     return connection.execute(select(table).execution_options(yield_per=STREAM_ROWS))
 
 
-def _digest(table: Table, rows: Iterable[Row[Any]]) -> MovedTable:
+def _digest(table: Table, rows: Iterable[Row[Any]]) -> TableDigest:
     count, total = 0, 0
     for row in rows:
         written = json.dumps([_plain(value) for value in row], sort_keys=True).encode()
         digest = hashlib.blake2b(written, digest_size=16).digest()
         total = (total + int.from_bytes(digest, "big")) % _MODULUS
         count += 1
-    return MovedTable(name=table.name, rows=count, digest=f"{total:032x}")
+    return TableDigest(name=table.name, rows=count, digest=f"{total:032x}")
 
 
 def _plain(value: object) -> object:
@@ -144,7 +138,7 @@ def _plain(value: object) -> object:
     return value
 
 
-def _compare(was: MovedTable, now: MovedTable) -> None:
+def _compare(was: TableDigest, now: TableDigest) -> None:
     if was != now:
         raise StoreError(
             f"the copy of {was.name} is not the same: {was.rows:,} rows ({was.digest}) became "

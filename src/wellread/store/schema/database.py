@@ -214,8 +214,8 @@ def _errors(action: str) -> Iterator[None]:
         if sqlite.is_damage(reason):
             raise DamageError(
                 f"could not {action}: its file is damaged",
-                hint="'wellread verify --repair' saves what can be read and takes the rest from "
-                "the newest backup",
+                hint="'wellread verify --repair' puts the newest backup in its place, or says how "
+                "to add the sources again",
             ) from error
         if isinstance(error, ValueError) and not isinstance(error, UnicodeError):
             raise  # of what is to be stored

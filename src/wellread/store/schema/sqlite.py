@@ -16,6 +16,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, text
 from wellread.errors import StoreError
 
 WRITE_OPTION = "wellread_write"
+WAL_SUFFIXES = ("-wal", "-shm", "-journal")  # of files that belong to a database's
 BUSY_SECONDS = 30
 READER_SECONDS = 5.0  # that deletes wait for a reader, to empty the write-ahead log
 UPGRADE_SECONDS = 600.0

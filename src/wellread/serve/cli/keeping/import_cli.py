@@ -11,7 +11,6 @@ from rich.console import Console
 from rich.text import Text
 
 from wellread.config import load_settings
-from wellread.errors import StoreError
 from wellread.ingest.importing import ImportReport, import_home
 from wellread.ingest.integrity.verify import verify
 from wellread.learning.gaps.asking_again import after_ingest
@@ -57,6 +56,9 @@ def import_(
 ) -> None:
     """Unpack an exported knowledge base into an empty --home, and verify it.
 
+    Where WELLREAD_CATALOGUE_URL names a server, the catalogue is copied into its database, which
+    has to be empty, and the copy is compared row by row.
+
     The settings and the users in the archive stay out unless you say so; settings that reach out
     are shown.
 
@@ -64,13 +66,11 @@ def import_(
     """
     terminal = terminal_of(context)
     home, path = terminal.home_folder(), file.expanduser().absolute()
-    if load_settings(home).catalogue.url:
-        raise StoreError(
-            "an archive is unpacked into a home of its own, and catalogue.url names a server",
-            hint="import it without that setting; 'wellread migrate --to URL' moves it then",
-        )
+    server = load_settings(home).catalogue.url
     with status_line(terminal) as tell:
-        brought = import_home(path, home, settings=settings, accounts=accounts, on_file=tell)
+        brought = import_home(
+            path, home, settings=settings, accounts=accounts, server=server, on_file=tell
+        )
     with terminal.open() as kb:
         report = verify(kb)
         after_ingest(kb, partial(tell_reasked, terminal))

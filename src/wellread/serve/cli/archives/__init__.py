@@ -1,1 +1,0 @@
-"""Commands that take in what somebody packed."""
