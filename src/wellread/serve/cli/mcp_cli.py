@@ -14,7 +14,7 @@ from wellread.serve.cli.options import Topics
 from wellread.serve.mcp.served import Served
 from wellread.serve.terminal import terminal_of
 
-ALONE = "This waits for an MCP client, which starts it itself: see docs/programs.md (Ctrl-C stops it)."
+ALONE = "This waits for an MCP client, which starts it: see docs/programs.md (Ctrl-C stops it)."
 
 app = typer.Typer(rich_markup_mode=None)
 
