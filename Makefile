@@ -56,7 +56,8 @@ postgres-tests: $(VENV)/.dev ## run the tests of stores, ingest, learning, resea
 deploy-check: $(VENV)/.dev ## run the backup and the restore of deploy/backup.sh on a small home
 	@WELLREAD_DEPLOY=1 $(BIN)/pytest tests/deploy
 
-# The cluster is one for tests: indexes are made and dropped in it. docs/opensearch.md, "Tests".
+# The cluster is one for tests: indexes that begin with test- or rights- are made and dropped in it.
+# WELLREAD_TEST_OPENSEARCH_DATA, the folder with the files of all nodes, adds a search for removed words.
 opensearch-tests: $(VENV)/.dev ## the tests of the index and of rights on a cluster: WELLREAD_TEST_OPENSEARCH=http://127.0.0.1:9200[,…]
 	@test -n "$$WELLREAD_TEST_OPENSEARCH" || { echo "set WELLREAD_TEST_OPENSEARCH to the nodes of a cluster"; exit 2; }
 	@$(BIN)/pytest tests/store/test_opensearch.py tests/store/test_opensearch_wire.py tests/serve/rights

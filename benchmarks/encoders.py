@@ -53,7 +53,7 @@ class Drawn:
 def main() -> None:
     """Print a table, write ``results/encoders.json``."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
-    parser.add_argument("models", nargs="+", help="files of docs/embedders.md")
+    parser.add_argument("models", nargs="+", help="files of docs/models.md")
     parser.add_argument("--sets", default="hotpot,scifact")
     parser.add_argument("--queries", type=int, default=80)
     parser.add_argument("--passages", type=int, default=500)

@@ -111,7 +111,7 @@ were not tried (decision 030).
 ENCODERS = """\
 ## Embedders
 
-The default and the three that the path of their file turns on (`docs/embedders.md`), one after the
+The default and the three that the path of their file turns on (`docs/models.md`), one after the
 other in one process on the same drawn passages: far fewer than the sets hold, so the figures are
 higher than those of the whole sets and serve to compare the rows only. "Joined" is the weighted sum
 with BM25 by default weights, without closeness. Rates are of a machine busy with other work, which

@@ -27,7 +27,7 @@ INTRODUCTION = """\
 Each row is one run of the release gate (`make gate RECORD=1`), as it came out. A `+` after the
 commit means that the working tree had changes. Beside every figure stands the limit of its day; a
 missed one is bold, and a dash is what there was no data for. What the figures are:
-[docs/evaluation.md](../docs/evaluation.md#the-release-gate); today's limits:
+[docs/measuring.md](../docs/measuring.md#the-release-gate); today's limits:
 [limits.yaml](release/limits.yaml). Times depend on the machine, so only their ratio is held to a
 limit.
 

@@ -134,7 +134,7 @@ class Wellread:
 
         What is unchanged since the last time is not read again. One bad source never stops the
         others: its row of the report says why it failed. Questions that stayed open and that the
-        new documents could answer are asked again (docs/gaps.md).
+        new documents could answer are asked again (docs/coverage.md).
 
         Args:
             inputs: paths, globs and addresses.

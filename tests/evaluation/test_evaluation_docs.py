@@ -15,7 +15,7 @@ from wellread.evaluation.cases import CaseLine, read_cases
 from wellread.evaluation.scores import measure_names
 from wellread.serve.cli import app
 
-PAGE = (Path(__file__).parents[2] / "docs" / "evaluation.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "measuring.md").read_text(encoding="utf-8")
 
 
 def blocks(language: str) -> list[str]:

@@ -72,7 +72,7 @@ def test_an_unknown_file_is_refused_with_where_the_known_ones_are_named(tmp_path
     other.write_bytes(b"another model")
     with pytest.raises(ModelError, match=r"other\.onnx") as caught:
         open_embedder(EmbeddingSettings(model_path=str(other)), tmp_path)
-    assert "docs/embedders.md" in str(caught.value.hint)
+    assert "docs/models.md" in str(caught.value.hint)
 
 
 def test_what_the_model_was_trained_with_stands_before_a_text(

@@ -421,5 +421,5 @@ def test_every_route_is_documented(harbour_kb: KnowledgeBase) -> None:
     text = DOCS.with_name("api.md").read_text(encoding="utf-8")
     rows = set(re.findall(r"^\| `[A-Z]+ (/[^`]*)` \| \w", text, re.MULTILINE))
     paths = set(create_app(harbour_kb).openapi()["paths"])
-    elsewhere = {path for path in paths if path.startswith("/v1/")}  # docs/openai.md
+    elsewhere = {path for path in paths if path.startswith("/v1/")}  # docs/programs.md
     assert paths - elsewhere == rows

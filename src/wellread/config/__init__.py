@@ -65,7 +65,7 @@ class EmbeddingSettings(Section):
     model_path: str = setting(
         "",
         "model file to use instead of the installed package's: the same model or one of those in "
-        "docs/embedders.md",
+        "docs/models.md",
     )
     url: str = setting("", "base URL of an OpenAI-compatible server (…/v1)")
     model: str = setting("", "model name to ask the HTTP server for")

@@ -19,7 +19,7 @@ from wellread.evaluation.scores import LESS_IS_BETTER, Scored, measure_names
 
 Bound = Literal["mean", "low", "high"]
 BOUNDS: tuple[Bound, ...] = ("mean", "low", "high")
-HINT = "docs/evaluation.md describes gates"
+HINT = "docs/measuring.md describes gates"
 _DEPTH = re.compile(r"@(\d+)$")
 
 

@@ -212,7 +212,7 @@ class Case:
     tags: tuple[str, ...] = ()
 
 
-FORMAT = "docs/evaluation.md describes the format"
+FORMAT = "docs/measuring.md describes the format"
 
 
 def read_cases(path: Path) -> list[Case]:

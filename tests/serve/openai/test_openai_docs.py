@@ -1,4 +1,4 @@
-"""docs/openai.md says what the code does, and its example runs."""
+"""docs/programs.md says what the code does, and its example runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from wellread.serve.server.app import OPENAI_ROUTERS
 from wellread.testing.embedding import ReadableEmbedder
 
 ROOT = Path(__file__).parents[3]
-PAGE = (ROOT / "docs" / "openai.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "programs.md").read_text(encoding="utf-8")
+PAGE = PAGE.partition("## Programs for OpenAI's models")[2]
 
 
 def test_the_example_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -44,7 +45,7 @@ def test_every_route_is_named() -> None:
 
 
 def test_every_field_that_is_read_is_named() -> None:
-    table = PAGE.partition("## Fields of the request")[2].partition("\n## ")[0]
+    table = PAGE.partition("## Fields of the request")[2].partition("\n### ")[0]
     assert {name for name in CompletionRequest.model_fields if f"`{name}" not in table} == set()
 
 

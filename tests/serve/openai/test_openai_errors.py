@@ -112,10 +112,10 @@ async def test_the_models_are_everything_and_each_collection(client: httpx.Async
 async def test_what_does_not_exist_says_what_does(client: httpx.AsyncClient) -> None:
     reply = await client.post("/v1/embeddings", json={"input": "x"})
     assert reply.status_code == 404
-    assert "docs/openai.md" in shaped(reply)["message"]
+    assert "docs/programs.md" in shaped(reply)["message"]
     reply = await client.get("/v1/chat/completions", headers={"accept": "text/html"})
     assert reply.status_code == 405
-    assert "docs/openai.md" in shaped(reply)["message"]
+    assert "docs/programs.md" in shaped(reply)["message"]
     assert set((await client.get("/api/nothing")).json()) == {"error", "detail", "hint"}
 
 

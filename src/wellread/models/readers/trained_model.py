@@ -1,4 +1,4 @@
-"""The network that comes with the package: reads two texts together (``docs/reader.md``).
+"""The network that comes with the package: reads two texts together (``docs/models.md``).
 
 A cross-encoder of 28 million numbers, int8, made by ``training/``. It says whether a text answers
 a question, and which of its sentences does.

@@ -24,7 +24,7 @@ from wellread.serve.guards.asking_rights import Kb
 from wellread.serve.guards.refusals import Refusals
 
 SEE = "The format is described in /openapi.json and docs/api.md."
-SEE_OPENAI = "docs/openai.md has the routes and fields of /v1."
+SEE_OPENAI = "docs/programs.md has the routes and fields of /v1."
 _HINTS = {
     404: SEE,
     405: SEE,

@@ -35,7 +35,7 @@ NO_GO = 1
 DEEPEST = 200
 
 CaseFile = Annotated[
-    Path, typer.Argument(metavar="SET", help="JSON lines, a case each (docs/evaluation.md).")
+    Path, typer.Argument(metavar="SET", help="JSON lines, a case each (docs/measuring.md).")
 ]
 Depths = Annotated[
     list[int] | None,

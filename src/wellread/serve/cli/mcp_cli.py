@@ -14,7 +14,7 @@ from wellread.serve.cli.options import Topics
 from wellread.serve.mcp.served import Served
 from wellread.serve.terminal import terminal_of
 
-ALONE = "This waits for an MCP client, which starts it itself: see docs/mcp.md (Ctrl-C stops it)."
+ALONE = "This waits for an MCP client, which starts it: see docs/programs.md (Ctrl-C stops it)."
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -23,7 +23,7 @@ app = typer.Typer(rich_markup_mode=None)
 def mcp(context: typer.Context, topic: Topics = None) -> None:
     """Answer a program over standard input and output by the Model Context Protocol.
 
-    A client (Claude, Cursor, VS Code …) starts this command itself; docs/mcp.md says how it is
+    A client (Claude, Cursor, VS Code …) starts this command itself; docs/programs.md says how it is
     told to. Nothing but the protocol is written to standard output. 'wellread serve' answers the
     same over HTTP, at /mcp.
     """

@@ -52,7 +52,7 @@ class StreamOptions(_Sent):
 
 
 class CompletionRequest(_Sent):
-    """``POST /v1/chat/completions``; docs/openai.md says what each further field does."""
+    """``POST /v1/chat/completions``; docs/programs.md says what each further field does."""
 
     model: str
     messages: list[ChatMessage] = Field(min_length=1)

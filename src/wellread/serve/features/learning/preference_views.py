@@ -144,7 +144,7 @@ def change_preferences(kb: KnowledgeBase, owner: str, change: PreferencesChange)
     if given.persona and given.persona not in personas(kb):
         raise RequestError(
             f"there is no persona {given.persona!r}",
-            hint=f"there are: {', '.join(personas(kb)) or 'none; docs/preferences.md'}",
+            hint=f"there are: {', '.join(personas(kb)) or 'none; docs/learning.md'}",
         )
     check_collections(kb, Filters(collections=(given.collection,) if given.collection else ()))
     if plain:
@@ -213,7 +213,7 @@ def print_preferences(console: Console, body: PreferencesBody) -> None:
 def print_personas(console: Console, body: PreferencesBody) -> None:
     """The personas of the home."""
     if not body.personas:
-        console.print("There is no persona; docs/preferences.md says how to write one.")
+        console.print("There is no persona; docs/learning.md says how to write one.")
         return
     rows = [[one.id, one.name, one.length or "–", one.prompt] for one in body.personas]
     console.print(table(["Id", "Name", "Length", "Wish"], rows, header_style="bold"))
