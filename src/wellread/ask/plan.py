@@ -125,17 +125,17 @@ def related(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
     """
     read = _walk_in(kb, analysis)
     result = execute(kb, read.query) if read else None
-    if read is None or (result is None and not read.guessed):
+    if read is None or (result is None and read.understood):
         return None
     if read.query.form == "path" and result:
         return _with_passages(kb, analysis, result)
-    if read.guessed:
+    if not read.understood:
         found = direct(kb, analysis)
         paths = result.paths[: result.number] if result else ()
         return replace(found, paths=paths, notes=(_TEXTS_TOO, *found.notes))
     if result and not result.absent:
         return _with_passages(kb, analysis, result)
-    if result is None or not read.understood:
+    if result is None:
         return None
     found = direct(kb, analysis)
     note = f"{result.sentence[:1].lower()}{result.sentence[1:-1]}; texts were searched"
@@ -145,14 +145,13 @@ def related(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
 def clearly_related(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
     """``related``, for a question that does not look like it: None unless nothing is in doubt.
 
-    Every word that says something must be a name, a noun for a type or a word for a relation that
-    exists, and the graph must have an answer.
+    The question must be read as one about relations that exist, and the graph have an answer.
 
     Raises:
         UnknownCollectionError, FingerprintError, StoreError, ModelError: as ``related``.
     """
     read = _walk_in(kb, analysis)
-    if read is None or not (read.understood and read.complete):
+    if read is None or not read.understood:
         return None
     result = execute(kb, read.query)
     return _with_passages(kb, analysis, result) if result and result.paths else None
@@ -168,7 +167,7 @@ def _walk_in(kb: KnowledgeBase, analysis: Analysis) -> ReadWalk | None:
 def read_walks(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery]:
     """The walk through the graph that the question asks for, where every word is understood."""
     read = read_walk(kb, analysis)
-    if read and (analysis.type == "relational" or (read.understood and read.complete)):
+    if read and (analysis.type == "relational" or read.understood):
         yield read.query
 
 

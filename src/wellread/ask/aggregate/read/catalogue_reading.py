@@ -10,7 +10,7 @@ writes its numbers, from examples that stand there as plain lines.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
@@ -24,11 +24,11 @@ from wellread.ask.aggregate.queries.query import (
     MOST_WORDS,
     PERIODS,
     Noun,
+    Sense,
     nouns,
     said,
     spelling,
 )
-from wellread.ask.aggregate.read.relation_senses import RelationWords, Said
 from wellread.ask.understand.mentions import people_in
 from wellread.ask.understand.question_type import FIRST, LAST, pairs_and_triples
 from wellread.ask.understand.time_windows import of_days
@@ -78,9 +78,8 @@ class CatalogueModel:
     around: Mapping[str, frozenset[tuple[str, str]]]
     leading: frozenset[str]
 
-    def scores(self, masked: Sequence[str]) -> dict[str, float]:
-        """How well each reading fits a question."""
-        names = features(masked)
+    def scores(self, names: Sequence[str]) -> dict[str, float]:
+        """How well each reading fits a question with these features."""
         rows = [self.weights[name] for name in names if name in self.weights]
         total = np.sum(rows, axis=0) if rows else np.zeros(len(self.readings), np.float32)
         scaled = total / np.sqrt(len(names))
@@ -168,6 +167,24 @@ _NEEDED: Mapping[str, tuple[frozenset[str], ...]] = {
     "values": (frozenset({BY}), frozenset({NOUN})),
     "oldest": (frozenset({NOUN, TOPIC, PERSON}),),
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """Words of a question that ask for a relation.
+
+    Attributes:
+        first, last: the first token and the one after the last.
+        senses: what "A <words> B" means, read from A.
+    """
+
+    first: int
+    last: int
+    words: str
+    senses: tuple[Sense, ...]
+
+
+Finder = Callable[[Sequence[str], Sequence[bool]], Iterable[Said]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,11 +280,11 @@ class QuestionWords:
                 if self._fixed.isdisjoint(range(piece.first, piece.last)):
                     self.options[piece.first].append(piece)
 
-    def add_relations(self, relations: RelationWords) -> None:
+    def add_relations(self, relations: Finder) -> None:
         """Words that ask for relations of the entities that are named."""
         places = [self.span(at, at + 1) for at in range(len(self.tokens))]
         named = [any(one.span.overlaps(at) for one in self.analysis.entities) for at in places]
-        for one in relations.find(self.plain, named):
+        for one in relations(self.plain, named):
             piece = Piece(slot=RELATION, first=one.first, last=one.last, said=one)
             self.options[one.first].append(piece)
 
@@ -460,7 +477,7 @@ def judged(masked: Sequence[str], model: CatalogueModel) -> Reading | None:
     """The reading of words and slots that fits best; None where they cannot be read so."""
     if not _possible(masked):
         return None
-    scores = model.scores(masked)
+    scores = model.scores(features(masked))
     naming = scores.pop(NAMING)
     name = max(scores, key=lambda one: scores[one])
     if not _framed(name, masked, model):
