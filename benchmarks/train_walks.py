@@ -21,7 +21,15 @@ import numpy as np
 from benchmarks.paths import ROOT
 from benchmarks.train_question_type import CHOICE, ridge, turn
 from wellread.ask.aggregate.read.catalogue_reading import LEAST, SURE, TEXTS, TOPIC
-from wellread.ask.aggregate.read.walk_reading import FILE, FLAGS, PAIRS, features, joined
+from wellread.ask.aggregate.read.walk_reading import (
+    FILE,
+    FLAGS,
+    OPENINGS,
+    PAIRS,
+    SKIPPED,
+    features,
+    joined,
+)
 from wellread.text.english import PREPOSITIONS, STOP_WORDS
 from wellread.text.tokens import tokens_of
 
@@ -34,8 +42,9 @@ LEFT_OUT = 6  # one in so many
 SMALL = STOP_WORDS | PREPOSITIONS
 # Wordings of a line, and how often each of its alternatives stands in them.
 LEAST_WORDINGS, MOST_WORDINGS = 2, 40
+SILENT, THINGS = (SKIPPED, OPENINGS), "things"
 FRAMES, LEXICAL = "frames", ("verbs", "phrases", "nouns")
-ANYTHING = "things projects places people items entries organizations ones initiatives".split()
+LEADS = ("{}:", "{},", "About {}:", "As for {},", "I am reading about {}.", "I am looking at {}.", "{} -", "Take {}.")
 _SLOT = re.compile(r"(\{\w+\})")
 _PLAIN = re.compile(r"\{(name|names|other|type|by|relation|topic|person)\}")
 
@@ -121,7 +130,7 @@ def examples() -> list[Example]:
     for head, lines in headed():
         kind, *rest = head.split()
         labels = [TEXTS if one == "texts" else one for one in (rest[1:] if kind == FRAMES else rest)]
-        if kind in LEXICAL:
+        if kind in (*LEXICAL, *SILENT, THINGS):
             continue
         for line in lines:
             for text in wordings(line):
@@ -141,6 +150,9 @@ def lexicon() -> Iterator[str]:
     """Each form of a verb, phrase or noun with its slot, its families, and whether it is turned."""
     for head, lines in headed():
         kind, *rest = head.split()
+        for entry in ", ".join(lines).split(", ") if kind in (*SILENT, THINGS) else ():
+            plain = " ".join(one.plain for one in tokens_of(entry))
+            yield f"{plain}|{'{type}' if kind == THINGS else kind}|||"
         for entry in ", ".join(lines).split(", ") if kind in LEXICAL else ():
             for slot, words in forms(kind, entry).items():
                 plain = " ".join(one.plain for one in tokens_of(words))
@@ -174,8 +186,10 @@ def worded(line: str, number: int) -> str:
 def _varied(text: str, line: str, at: int) -> str:
     """With other things in the slots now and then."""
     chance = random.Random(f"{line} {at}")
-    if chance.random() < 0.12 and "{topic}" not in text:
-        text = text.replace("{type}", chance.choice(ANYTHING), 1)
+    if chance.random() < 0.1 and text.count("{name}") == 1 and "{type} {name}" not in text:
+        # the name stands before the question
+        lead, it = chance.choice(LEADS), chance.choice(("it", "it", "that", "they", "this"))
+        text = f"{lead.format('{name}')} {text.replace('{name}', it)}"
     if chance.random() < 0.05 and "{other}" not in text:
         text = text.replace("{name}", "{names}")
     return text

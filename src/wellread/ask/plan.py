@@ -172,17 +172,17 @@ def read_walks(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery
 
 
 STRATEGIES: Mapping[QuestionType, tuple[Strategy, ...]] = {
-    "comparative": (said_by, compare, synthesis),
-    "synthesis": (catalogued, said_by, facts, news, synthesis),
-    "persona": (said_by, persona),
-    "counting": (catalogued, said_by, facts),
-    "gap_finding": (catalogued, said_by, facts),
-    "meta": (said_by, facts, catalogued),
-    "trend": (catalogued, said_by),
+    "comparative": (said_by, clearly_related, compare, synthesis),
+    "synthesis": (catalogued, said_by, facts, clearly_related, news, synthesis),
+    "persona": (said_by, clearly_related, persona),
+    "counting": (catalogued, said_by, facts, clearly_related),
+    "gap_finding": (catalogued, said_by, facts, clearly_related),
+    "meta": (said_by, facts, catalogued, clearly_related),
+    "trend": (catalogued, said_by, clearly_related),
     "relational": (catalogued, said_by, facts, related),
     "exploratory": (catalogued, said_by, facts, clearly_related),
-    "factual": (catalogued, said_by, facts, news, clearly_related),
-    "temporal": (catalogued, said_by, facts, news),
+    "factual": (catalogued, said_by, facts, clearly_related, news),
+    "temporal": (catalogued, said_by, facts, clearly_related, news),
 }
 # What finds passages, or facts of one document, where a model read the question.
 OF_PASSAGES: frozenset[Strategy] = frozenset({said_by, compare, synthesis, persona, news, facts})

@@ -13,9 +13,11 @@ from functools import cache, lru_cache
 from wellread.ask.aggregate.queries.query import Sense
 from wellread.ask.aggregate.read.catalogue_reading import Said
 from wellread.ask.aggregate.read.walk_reading import (
+    ANY,
     PATH,
     RELATED,
     ROLES,
+    TYPE,
     Clause,
     Lexicon,
     WalkWords,
@@ -82,6 +84,8 @@ class Relations:
             own = [sense for sense, words in known.items() if words & stems]
             if known:
                 return tuple(own or known)
+        if ANY in clause.readings and not clause.slots(TYPE):
+            return tuple(self._meant.get(RELATED, ()))
         return ()
 
     def find(self, tokens: Sequence[str], named: Sequence[bool]) -> Iterator[Said]:

@@ -37,6 +37,7 @@ from wellread.types import Span
 
 FILE = "walks_model.npz"
 PAIRS = "walk"  # under which the model keeps neighbouring words
+SKIPPED, OPENINGS = "skipped", "openings"  # words that say nothing, anywhere or at the beginning
 BOTH, WHETHER, SAME = "both", "whether", "same"
 FLAGS = (BOTH, WHETHER, SAME)  # beside a reading
 PATH, ALIKE, RELATED, ANY = "path", "alike", "relate", "any"
@@ -50,7 +51,7 @@ CUT = 0.25  # less for each clause
 NEAR = 0.2  # readings that fit so much worse than the best are meant, too
 MOST_READINGS, MOST_TOKENS = 48, 28
 MOST_CLAUSES = 3
-LONGEST = 5  # words that call a relation
+LONGEST = 6  # words that call a relation
 JOINING = frozenset({"and", "or", "nor"})
 
 Groups = tuple[tuple[NamedEntity, ...], ...]
@@ -184,7 +185,7 @@ def called() -> Mapping[tuple[str, ...], tuple[Piece, ...]]:
                 slot=slot,
                 first=0,
                 last=0,
-                families=tuple(families.split("+")),
+                families=tuple(filter(None, families.split("+"))),
                 turned=bool(turned),
                 particle=particle,
             )
@@ -208,6 +209,7 @@ class WalkWords:
     ) -> None:
         self.tokens, self._lexicon = tokens, lexicon
         self._model: CatalogueModel = learned(FILE)
+        self._begins = {0}  # where a question may begin
         self._named: set[int] = set()  # words of names behind the first
         self.plain = [token.plain for token in tokens]
         self.options: list[list[Piece]] = [list(self._words(at)) for at in range(len(tokens))]
@@ -232,7 +234,11 @@ class WalkWords:
                 yield Piece(slot=slot, first=at, last=at + len(words), sense=sense)
         for size in range(min(LONGEST, len(self.plain) - at), 0, -1):
             for known in called().get(tuple(self.plain[at : at + size]), ()):
-                yield replace(known, first=at, last=at + size)
+                if known.slot == SKIPPED or (known.slot == OPENINGS and at in self._begins):
+                    self._begins.add(at + size)
+                    yield replace(known, slot="", first=at, last=at + size)
+                elif known.slot != OPENINGS and not (known.slot == TYPE and types):
+                    yield replace(known, first=at, last=at + size)
         if word in self._model.words and not types:
             yield Piece(slot=word, first=at, last=at + 1)
 
