@@ -13,10 +13,12 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.paths import ROOT
 from benchmarks.train_question_type import CHOICE, ridge, turn
@@ -25,19 +27,19 @@ from wellread.ask.aggregate.read.walk_reading import (
     FILE,
     FLAGS,
     OPENINGS,
-    PAIRS,
     SKIPPED,
     features,
     joined,
 )
+from wellread.ask.understand.question_type import FIRST, LAST
 from wellread.text.english import PREPOSITIONS, STOP_WORDS
 from wellread.text.tokens import tokens_of
 
 EXAMPLES = ROOT / "benchmarks" / "questions" / "walk-examples.txt"
 MODEL = ROOT / "src" / "wellread" / "ask" / "aggregate" / "read" / FILE
-PENALTY, STEPS = 0.05, 127
-LEAST_WEIGHT = 0.12  # of a feature for some reading; the smaller ones change nothing
-LEAST_EXAMPLES = 2  # that have a feature
+PENALTY, STEPS = 0.05, 31
+LEAST_WEIGHT = 0.35  # of a feature for some reading; the smaller ones change nothing
+LEAST_EXAMPLES = 3  # that have a feature
 LEFT_OUT = 6  # one in so many
 SMALL = STOP_WORDS | PREPOSITIONS
 # Wordings of a line, and how often each of its alternatives stands in them.
@@ -45,6 +47,8 @@ LEAST_WORDINGS, MOST_WORDINGS = 2, 40
 SILENT, THINGS = (SKIPPED, OPENINGS), "things"
 FRAMES, LEXICAL = "frames", ("verbs", "phrases", "nouns")
 LEADS = ("{}:", "{},", "About {}:", "As for {},", "I am reading about {}.", "I am looking at {}.", "{} -", "Take {}.")
+Bytes = NDArray[np.uint8]
+Doubles = NDArray[np.float64]
 _SLOT = re.compile(r"(\{\w+\})")
 _PLAIN = re.compile(r"\{(name|names|other|type|by|relation|topic|person)\}")
 
@@ -83,25 +87,29 @@ def main() -> None:
     step = np.abs(rows).max() / STEPS
     np.savez_compressed(
         MODEL,
-        readings=np.array(labels),
-        features=np.array(list(kept)),
-        weights=np.rint(rows / step).astype(np.int8),
+        readings=block(labels),
+        features=block(kept),
+        weights=np.rint(rows / step).astype(np.int8).T,
         step=step,
-        words=np.array([f"{word} {' '.join(known[word])}" for word in sorted(known)]),
-        around=np.array(sorted(pairs(given, masked))),
-        lexicon=np.array(sorted(set(lexicon()))),
+        words=block(f"{word} {' '.join(known[word])}" for word in sorted(known)),
+        around=block(f"{one} {two}" for one, two in sorted(pairs(given, masked))),
+        lexicon=block(sorted(set(lexicon()))),
     )
     size = MODEL.stat().st_size
     print(f"{len(given)} examples, {len(kept)} features, {len(labels)} labels, {size:,} bytes")
 
 
-def pairs(given: Sequence[Example], masked: Sequence[Sequence[str]]) -> set[str]:
+def block(lines: Iterable[str]) -> Bytes:
+    """Lines as the bytes of one text, which take little room."""
+    return np.frombuffer("\n".join(lines).encode(), np.uint8)
+
+
+def pairs(given: Sequence[Example], masked: Sequence[Sequence[str]]) -> set[tuple[str, str]]:
     """Neighbouring words of questions about the graph."""
-    found = set()
+    found: set[tuple[str, str]] = set()
     for one, words in zip(given, masked, strict=True):
         if TEXTS not in one.labels:
-            ends = ["^", *words, "$"]
-            found |= {f"{PAIRS} {a} {b}" for a, b in zip(ends, ends[1:], strict=False)}
+            found.update(pairwise((FIRST, *words, LAST)))
     return found
 
 
@@ -249,8 +257,8 @@ def print_left_out(
     given: Sequence[Example],
     named: Sequence[Sequence[str]],
     labels: Sequence[str],
-    wanted: np.ndarray,
-    share: np.ndarray,
+    wanted: Doubles,
+    share: Doubles,
 ) -> None:
     """How the examples are read by what was learned from those of other lines and verbs."""
     sources = sorted({one.source for one in given})

@@ -78,8 +78,9 @@ class CatalogueModel:
     around: Mapping[str, frozenset[tuple[str, str]]]
     leading: frozenset[str]
 
-    def scores(self, names: Sequence[str]) -> dict[str, float]:
-        """How well each reading fits a question with these features."""
+    def scores(self, masked: Sequence[str]) -> dict[str, float]:
+        """How well each reading fits a question."""
+        names = features(masked)
         rows = [self.weights[name] for name in names if name in self.weights]
         total = np.sum(rows, axis=0) if rows else np.zeros(len(self.readings), np.float32)
         scaled = total / np.sqrt(len(names))
@@ -477,7 +478,7 @@ def judged(masked: Sequence[str], model: CatalogueModel) -> Reading | None:
     """The reading of words and slots that fits best; None where they cannot be read so."""
     if not _possible(masked):
         return None
-    scores = model.scores(features(masked))
+    scores = model.scores(masked)
     naming = scores.pop(NAMING)
     name = max(scores, key=lambda one: scores[one])
     if not _framed(name, masked, model):

@@ -22,6 +22,8 @@ from wellread.ask.aggregate.read.walk_reading import (
     Lexicon,
     WalkWords,
     best_reading,
+    learned,
+    reading_of,
 )
 from wellread.questions import NamedEntity
 from wellread.store.catalogue.graph.entity_graph import Graph
@@ -144,10 +146,28 @@ def family_of(words: tuple[str, ...]) -> str:
     """
     for size in range(len(words), 0, -1):
         said = " ".join(words[:size])
+        known = _called(words[:size])
+        if known:
+            return known
         clauses = filter(None, (_read(frame.format(words=said), NO_WORDS) for frame in FRAMES))
         best = max(clauses, key=lambda one: one.score, default=None)
         if best:
             return best.readings[0]
+    return ""
+
+
+def _called(words: tuple[str, ...]) -> str:
+    """The reading of words that call a family themselves: "uses", "funded by", "author of"."""
+    *others, last = words
+    ways = [(words, ("{Vs}", "{V}", "{P}"), "object")]
+    if last == "by":
+        ways.append((tuple(others), ("{Ved}",), "subject"))
+    if last == "of":
+        ways.append((tuple(others), ("{N}", "{Ns}"), "object"))
+    for said, slots, role in ways:
+        for piece in learned().called.get(said, ()):
+            if piece.slot in slots:
+                return reading_of(piece.families[0], ROLES[role] if piece.turned else role)
     return ""
 
 

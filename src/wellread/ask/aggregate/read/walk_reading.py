@@ -23,8 +23,7 @@ from wellread.ask.aggregate.read.catalogue_reading import (
     SURE,
     TEXTS,
     TOPIC,
-    CatalogueModel,
-    learned,
+    Floats,
 )
 from wellread.ask.aggregate.read.catalogue_reading import features as plain_features
 from wellread.ask.understand.question_type import FIRST, LAST
@@ -36,7 +35,6 @@ from wellread.text.words import stem
 from wellread.types import Span
 
 FILE = "walks_model.npz"
-PAIRS = "walk"  # under which the model keeps neighbouring words
 SKIPPED, OPENINGS = "skipped", "openings"  # words that say nothing, anywhere or at the beginning
 BOTH, WHETHER, SAME = "both", "whether", "same"
 FLAGS = (BOTH, WHETHER, SAME)  # beside a reading
@@ -142,12 +140,12 @@ class Clause:
 @lru_cache(maxsize=20_000)
 def judged(masked: tuple[str, ...]) -> Clause | None:
     """How a clause is read; None where it is not sure that the graph is asked."""
+    model = learned()
     pairs = list(pairwise((FIRST, *masked, LAST)))
-    unseen = sum(pair not in _pairs() for pair in pairs)
+    unseen = sum(pair not in model.pairs for pair in pairs)
     if unseen > MOST_UNSEEN or len(set(pairs)) < len(pairs):
         return None
-    model = learned(FILE)
-    scores = model.scores(features(masked))
+    scores = model.scores(masked)
     flags = {name: scores.pop(name) for name in FLAGS}
     texts = scores.pop(TEXTS)
     best = max(scores.values())
@@ -156,41 +154,73 @@ def judged(masked: tuple[str, ...]) -> Clause | None:
         return None
     near = sorted(name for name, held in scores.items() if held >= best - NEAR)
     near.sort(key=lambda name: -scores[name])
-    readings = tuple(one for one in near if all(_explains(one, word) for word in masked))
+    readings = tuple(one for one in near if all(model.explains(one, word) for word in masked))
     if not readings or readings[0] != near[0]:
         return None
     said = frozenset(name for name, held in flags.items() if held > 0.5)
     return Clause(readings=readings, flags=said, score=score)
 
 
-def _explains(reading: str, word: str) -> bool:
-    """Whether a word may stand in a clause that is read so."""
-    told = learned(FILE).words.get(word, frozenset())
-    return reading in told or (reading not in ROLES and len(told) >= COMMON)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WalkModel:
+    """What was learned.
+
+    Attributes:
+        readings: the columns of the weights, with ``FLAGS`` and the roles of a name beside a verb.
+        weights: a row for each feature.
+        words: those that examples of questions about the graph have, to their readings.
+        pairs: of words that stand side by side there; an end of the question is a word.
+        called: words to what they may call, as pieces without their places.
+    """
+
+    readings: tuple[str, ...]
+    weights: Mapping[str, Floats]
+    words: Mapping[str, frozenset[str]]
+    pairs: frozenset[tuple[str, str]]
+    called: Mapping[tuple[str, ...], tuple[Piece, ...]]
+
+    def scores(self, masked: Sequence[str]) -> dict[str, float]:
+        """How well each reading fits a clause."""
+        names = features(masked)
+        rows = [self.weights[name] for name in names if name in self.weights]
+        total = np.sum(rows, axis=0) if rows else np.zeros(len(self.readings), np.float32)
+        return dict(zip(self.readings, map(float, total / np.sqrt(len(names))), strict=True))
+
+    def explains(self, reading: str, word: str) -> bool:
+        """Whether a word may stand in a clause that is read so."""
+        told = self.words.get(word, frozenset())
+        return reading in told or (reading not in ROLES and len(told) >= COMMON)
 
 
 @cache
-def _pairs() -> frozenset[tuple[str, str]]:
-    return learned(FILE).around[PAIRS]
-
-
-@cache
-def called() -> Mapping[tuple[str, ...], tuple[Piece, ...]]:
-    """Words to what they may call, as pieces without their places."""
-    found: dict[tuple[str, ...], list[Piece]] = {}
+def learned() -> WalkModel:
+    """The model that ships."""
     with (resources.files(__package__) / FILE).open("rb") as file, np.load(file) as kept:
-        for line in map(str, kept["lexicon"]):
-            words, slot, families, turned, particle = line.split("|")
-            piece = Piece(
-                slot=slot,
-                first=0,
-                last=0,
-                families=tuple(filter(None, families.split("+"))),
-                turned=bool(turned),
-                particle=particle,
-            )
-            found.setdefault(tuple(words.split()), []).append(piece)
-    return {words: tuple(pieces) for words, pieces in found.items()}
+        lines = {
+            name: bytes(kept[name]).decode().split("\n")
+            for name in ("readings", "features", "words", "around", "lexicon")
+        }
+        weights = kept["weights"].T.astype(np.float32) * np.float32(kept["step"])
+    called: dict[tuple[str, ...], list[Piece]] = {}
+    for line in lines["lexicon"]:
+        words, slot, families, turned, particle = line.split("|")
+        piece = Piece(
+            slot=slot,
+            first=0,
+            last=0,
+            families=tuple(filter(None, families.split("+"))),
+            turned=bool(turned),
+            particle=particle,
+        )
+        called.setdefault(tuple(words.split()), []).append(piece)
+    around = (line.split(" ") for line in lines["around"])
+    return WalkModel(
+        readings=tuple(lines["readings"]),
+        weights=dict(zip(lines["features"], weights, strict=True)),
+        words={word: frozenset(names) for word, *names in map(str.split, lines["words"])},
+        pairs=frozenset((one, two) for one, two in around),
+        called={words: tuple(pieces) for words, pieces in called.items()},
+    )
 
 
 # --- the words of a question ---
@@ -208,7 +238,7 @@ class WalkWords:
         self, tokens: Sequence[Token], groups: Sequence[tuple[NamedEntity, ...]], lexicon: Lexicon
     ) -> None:
         self.tokens, self._lexicon = tokens, lexicon
-        self._model: CatalogueModel = learned(FILE)
+        self._model = learned()
         self._begins = {0}  # where a question may begin
         self._named: set[int] = set()  # words of names behind the first
         self.plain = [token.plain for token in tokens]
@@ -233,7 +263,7 @@ class WalkWords:
             if tuple(map(stem, self.plain[at : at + len(words)])) == words:
                 yield Piece(slot=slot, first=at, last=at + len(words), sense=sense)
         for size in range(min(LONGEST, len(self.plain) - at), 0, -1):
-            for known in called().get(tuple(self.plain[at : at + size]), ()):
+            for known in self._model.called.get(tuple(self.plain[at : at + size]), ()):
                 if known.slot == SKIPPED or (known.slot == OPENINGS and at in self._begins):
                     self._begins.add(at + size)
                     yield replace(known, slot="", first=at, last=at + size)
@@ -407,7 +437,11 @@ def _read(pieces: Sequence[Piece]) -> Clause | None:
 def _of_a_verb(clause: Clause, verb: Piece, pieces: Sequence[Piece]) -> Clause:
     """The clause with the families that its verb, phrase or noun calls."""
     role = ROLES[clause.readings[0]] if verb.turned else clause.readings[0]
-    known = learned(FILE).readings
-    readings = tuple(one if one in known else f"{one}.{role}" for one in verb.families)
+    readings = tuple(reading_of(one, role) for one in verb.families)
     sense = verb.sense and (verb.sense if role == "subject" else verb.sense.flipped())
     return replace(clause, readings=readings, sense=sense, pieces=tuple(pieces))
+
+
+def reading_of(family: str, role: str) -> str:
+    """What a family is read as where the name has a role; the same for both in some."""
+    return family if family in learned().readings else f"{family}.{role}"
