@@ -179,8 +179,8 @@ STRATEGIES: Mapping[QuestionType, tuple[Strategy, ...]] = {
     "gap_finding": (catalogued, said_by, facts, clearly_related),
     "meta": (said_by, facts, catalogued, clearly_related),
     "trend": (catalogued, said_by, clearly_related),
-    "relational": (catalogued, said_by, facts, related),
-    "exploratory": (catalogued, said_by, facts, clearly_related),
+    "relational": (clearly_related, catalogued, said_by, facts, related),
+    "exploratory": (clearly_related, catalogued, said_by, facts),
     "factual": (catalogued, said_by, facts, clearly_related, news),
     "temporal": (catalogued, said_by, facts, clearly_related, news),
 }

@@ -51,6 +51,7 @@ MOST_READINGS, MOST_TOKENS = 48, 28
 MOST_CLAUSES = 3
 LONGEST = 6  # words that call a relation
 JOINING = frozenset({"and", "or", "nor"})
+LEADING = PREPOSITIONS | {"to", "of"}  # no clause inside of another begins with them
 
 Groups = tuple[tuple[NamedEntity, ...], ...]
 
@@ -398,6 +399,8 @@ def _readings(pieces: Sequence[Piece], most: int) -> Iterator[list[Clause]]:
     if most == 1 or len(places) != 1 or any(piece.slot == OTHER for piece in pieces):
         return
     for first in range(places[0] + 1):
+        if pieces[first].slot in LEADING:
+            continue
         for last in range(max(places[0] + 1, first + 2), len(pieces) + 1):
             if last - first >= len(pieces):
                 continue
@@ -416,8 +419,9 @@ def _read(pieces: Sequence[Piece]) -> Clause | None:
     calling = [piece for piece in pieces if piece.families or piece.sense]
     if slots.count(NAME) + slots.count(NAMES) != 1 or len(calling) > 1 or slots.count(OTHER) > 1:
         return None
-    if calling and calling[0].slot in ("{v}", "{vs}") and calling[0].particle not in slots:
-        return None
+    if calling and calling[0].slot in ("{v}", "{vs}"):
+        if "where" not in slots and calling[0].particle not in slots:
+            return None
     clause = judged(tuple(slots))
     if clause is None or (clause.readings[0] in ROLES) != bool(calling):
         return None
