@@ -46,7 +46,16 @@ SMALL = STOP_WORDS | PREPOSITIONS
 LEAST_WORDINGS, MOST_WORDINGS = 2, 40
 SILENT, THINGS = (SKIPPED, OPENINGS), "things"
 FRAMES, LEXICAL = "frames", ("verbs", "phrases", "nouns")
-LEADS = ("{}:", "{},", "About {}:", "As for {},", "I am reading about {}.", "I am looking at {}.", "{} -", "Take {}.")
+LEADS = (
+    "{}:",
+    "{},",
+    "About {}:",
+    "As for {},",
+    "I am reading about {}.",
+    "I am looking at {}.",
+    "{} -",
+    "Take {}.",
+)
 Bytes = NDArray[np.uint8]
 Doubles = NDArray[np.float64]
 _SLOT = re.compile(r"(\{\w+\})")
@@ -137,7 +146,9 @@ def examples() -> list[Example]:
     found: dict[tuple[str, ...], Example] = {}
     for head, lines in headed():
         kind, *rest = head.split()
-        labels = [TEXTS if one == "texts" else one for one in (rest[1:] if kind == FRAMES else rest)]
+        labels = [
+            TEXTS if one == "texts" else one for one in (rest[1:] if kind == FRAMES else rest)
+        ]
         if kind in (*LEXICAL, *SILENT, THINGS):
             continue
         for line in lines:
@@ -210,7 +221,9 @@ def forms(sort: str, entry: str) -> dict[str, str]:
     rest = f" {rest}" if rest else ""
     if sort == "phrases":
         *words, last = entry.split()
-        said = {"bare": " ".join(words)} if words and last in ("in", "by", "at", "to", "with") else {}
+        said = (
+            {"bare": " ".join(words)} if words and last in ("in", "by", "at", "to", "with") else {}
+        )
         return {"P": entry, **said}
     if sort == "nouns":
         return {"N": base + rest, "Ns": (other or f"{_third(base)}") + rest}

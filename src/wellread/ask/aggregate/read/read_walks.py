@@ -118,7 +118,6 @@ def _holds(name: Sequence[str], wanted: Sequence[str]) -> bool:
     return all(word in rest for word in wanted)
 
 
-
 _ANY_RELATION = (
     "no relation of the knowledge graph is called as the question says; "
     "relations of any type were followed"

@@ -96,11 +96,16 @@ class Relations:
         for at in range(len(tokens)):
             for size in range(min(MOST_SAID, len(tokens) - at), 0, -1):
                 last = at + size
-                if any(named[at:last]) or not (named[last : last + 1] or [at > 0 and named[at - 1]])[0]:
+                if (
+                    any(named[at:last])
+                    or not (named[last : last + 1] or [at > 0 and named[at - 1]])[0]
+                ):
                     continue
                 before = bool(named[last : last + 1]) and named[last]
                 words = tokens[at:last]
-                said = f"things that {' '.join(words)} N" if before else f"things N {' '.join(words)}"
+                said = (
+                    f"things that {' '.join(words)} N" if before else f"things N {' '.join(words)}"
+                )
                 clause = _read(said, lexicon)
                 senses = self.senses(clause, words) if clause else ()
                 if senses:
@@ -159,7 +164,9 @@ def family_of(words: tuple[str, ...]) -> str:
 def _called(words: tuple[str, ...]) -> str:
     """The reading of words that call a family themselves: "uses", "funded by", "author of"."""
     *others, last = words
-    ways = [(words, ("{Vs}", "{V}", "{P}"), "object")]
+    ways: list[tuple[tuple[str, ...], tuple[str, ...], str]] = [
+        (words, ("{Vs}", "{V}", "{P}"), "object")
+    ]
     if last == "by":
         ways.append((tuple(others), ("{Ved}",), "subject"))
     if last == "of":
@@ -175,9 +182,7 @@ def _read(text: str, lexicon: Lexicon) -> Clause | None:
     """The one clause that a text is whose last capital is a name."""
     tokens = tokens_of(text)
     at = next(one for one in tokens if one.written == "N")
-    name = NamedEntity(
-        span=Span(start=at.start, end=at.end), collection="", entity_id="", title=""
-    )
+    name = NamedEntity(span=Span(start=at.start, end=at.end), collection="", entity_id="", title="")
     clauses = best_reading(WalkWords(tokens, [(name,)], lexicon))
     fits = len(clauses) == 1 and not clauses[0].flags and clauses[0].readings[0] != PATH
     return clauses[0] if fits else None

@@ -47,7 +47,7 @@ MOST_UNSEEN = 3
 COMMON = 14  # readings that have a word which may stand in any other
 CUT = 0.25  # less for each clause
 NEAR = 0.2  # readings that fit so much worse than the best are meant, too
-MOST_READINGS, MOST_TOKENS = 48, 28
+MOST_READINGS, MOST_TOKENS = 160, 28
 MOST_CLAUSES = 3
 LONGEST = 6  # words that call a relation
 JOINING = frozenset({"and", "or", "nor"})
@@ -311,11 +311,11 @@ class WalkWords:
 
     def between(self, clause: Clause) -> list[str]:
         """The words of a clause that say something and are no slot for a noun or name."""
-        inside = {at for one in clause.pieces if one.slot != NAME for at in (*range(one.first, one.last),)}
-        nouns = {at for one in clause.pieces if one.entities or one.slot == TYPE for at in range(one.first, one.last)}
-        said = [self.plain[at] for at in sorted(inside - nouns)]
-        verb = [one for one in clause.pieces if one.families or one.sense]
-        return self.plain[verb[0].first : verb[0].last] if verb else said
+        verb = next((one for one in clause.pieces if one.families or one.sense), None)
+        if verb:
+            return self.plain[verb.first : verb.last]
+        kept = [one for one in clause.pieces if one.slot not in (NAME, NAMES, OTHER, TYPE)]
+        return [self.plain[at] for one in kept for at in range(one.first, one.last)]
 
     def _paths(self, start: int) -> Iterator[list[Piece]]:
         if start >= len(self.options):
@@ -350,7 +350,7 @@ def _apposed(pieces: list[Piece]) -> Iterator[list[Piece]]:
     yield pieces
     for at, (one, two) in enumerate(pairwise(pieces)):
         for noun, name in ((one, two), (two, one)):
-            if noun.slot == TYPE and name.slot == NAME and not noun.many:
+            if noun.types and name.slot == NAME and not noun.many:
                 whole = replace(
                     name,
                     first=one.first,
@@ -417,25 +417,36 @@ def _read(pieces: Sequence[Piece]) -> Clause | None:
     """The clause that the pieces are; None where a slot stands there too often, or is missing."""
     slots = [piece.slot for piece in pieces]
     calling = [piece for piece in pieces if piece.families or piece.sense]
-    if slots.count(NAME) + slots.count(NAMES) != 1 or len(calling) > 1 or slots.count(OTHER) > 1:
+    names = slots.count(NAME) + slots.count(NAMES)
+    if names != 1 or len(calling) > 1 or not all(_whole(one, slots) for one in calling):
         return None
-    if calling and calling[0].slot in ("{v}", "{vs}"):
-        if "where" not in slots and calling[0].particle not in slots:
-            return None
     clause = judged(tuple(slots))
-    if clause is None or (clause.readings[0] in ROLES) != bool(calling):
-        return None
-    first = clause.readings[0]
-    path, two = first == PATH, OTHER in slots or NAMES in slots
-    if OTHER in slots and not (path or WHETHER in clause.flags):
-        return None
-    if (path or clause.flags & {BOTH, WHETHER}) and not two:
-        return None
-    if slots.count(TYPE) > (2 if SAME in clause.flags else 1) or (first == ALIKE) != (BY in slots):
+    if clause is None or not _fits(clause, slots, bool(calling)):
         return None
     if calling:
         return _of_a_verb(clause, calling[0], pieces)
     return replace(clause, pieces=tuple(pieces))
+
+
+def _whole(verb: Piece, slots: Sequence[str]) -> bool:
+    """Whether the particle of a verb is there; of where something is it may be left out."""
+    apart = verb.slot in ("{v}", "{vs}")
+    return not apart or "where" in slots or verb.particle in slots
+
+
+def _fits(clause: Clause, slots: Sequence[str], verb: bool) -> bool:
+    """Whether the slots are those that the reading needs, and none is there too often."""
+    first = clause.readings[0]
+    two = OTHER in slots or NAMES in slots
+    types = 2 if SAME in clause.flags else 1
+    return (
+        (first in ROLES) == verb
+        and (first == ALIKE) == (BY in slots)
+        and slots.count(TYPE) <= types
+        and slots.count(OTHER) <= 1
+        and (two or not (first == PATH or clause.flags & {BOTH, WHETHER}))
+        and (OTHER not in slots or first == PATH or WHETHER in clause.flags)
+    )
 
 
 def _of_a_verb(clause: Clause, verb: Piece, pieces: Sequence[Piece]) -> Clause:
