@@ -39,6 +39,7 @@ SKIPPED, OPENINGS = "skipped", "openings"  # words that say nothing, anywhere or
 BOTH, WHETHER, SAME = "both", "whether", "same"
 FLAGS = (BOTH, WHETHER, SAME)  # beside a reading
 PATH, ALIKE, RELATED, ANY = "path", "alike", "relate", "any"
+OWN = "own words"  # of a relation that is like no family
 NAME, NAMES, OTHER = "{name}", "{names}", "{other}"
 TYPE, BY = "{type}", "{by}"
 ROLES = {"subject": "object", "object": "subject"}  # of a name beside a verb
@@ -420,12 +421,19 @@ def _read(pieces: Sequence[Piece]) -> Clause | None:
     names = slots.count(NAME) + slots.count(NAMES)
     if names != 1 or len(calling) > 1 or not all(_whole(one, slots) for one in calling):
         return None
+    if calling and any(map(_is_verb, slots[1:])):
+        return None
     clause = judged(tuple(slots))
     if clause is None or not _fits(clause, slots, bool(calling)):
         return None
     if calling:
         return _of_a_verb(clause, calling[0], pieces)
     return replace(clause, pieces=tuple(pieces))
+
+
+def _is_verb(word: str) -> bool:
+    """Whether a plain word calls a relation in other clauses."""
+    return any(one.slot in ("{V}", "{Vs}") for one in learned().called.get((word,), ()))
 
 
 def _whole(verb: Piece, slots: Sequence[str]) -> bool:
@@ -452,7 +460,7 @@ def _fits(clause: Clause, slots: Sequence[str], verb: bool) -> bool:
 def _of_a_verb(clause: Clause, verb: Piece, pieces: Sequence[Piece]) -> Clause:
     """The clause with the families that its verb, phrase or noun calls."""
     role = ROLES[clause.readings[0]] if verb.turned else clause.readings[0]
-    readings = tuple(reading_of(one, role) for one in verb.families)
+    readings = tuple(reading_of(one, role) for one in verb.families) or (OWN,)
     sense = verb.sense and (verb.sense if role == "subject" else verb.sense.flipped())
     return replace(clause, readings=readings, sense=sense, pieces=tuple(pieces))
 
