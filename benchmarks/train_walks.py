@@ -181,7 +181,7 @@ def lexicon() -> Iterator[str]:
 
 def example(text: str, source: str, labels: tuple[str, ...]) -> Example:
     """A question in one wording."""
-    words = []
+    words: list[str] = []
     for part in _SLOT.split(text):
         words += [part] if _SLOT.match(part) else [one.plain for one in tokens_of(part)]
     return Example(text=text, source=source, labels=labels, words=tuple(words))
@@ -286,7 +286,7 @@ def print_left_out(
         if one.source not in left:
             continue
         rows = [weights[name] for name in names if name in weights]
-        scores = np.sum([*rows, np.zeros(len(labels))], axis=0) / np.sqrt(len(names) or 1)
+        scores = np.array([*rows, np.zeros(len(labels))]).sum(axis=0) / np.sqrt(len(names) or 1)
         best = max(readings, key=lambda column: scores[column])
         sure = best != texts and scores[best] >= max(LEAST, scores[texts] + SURE)
         read = labels[best] if sure else TEXTS
