@@ -84,7 +84,7 @@ SAID = {
     "number": "5|12",
     "unit": "metres|euros|litres",
 }
-_CHOICE = re.compile(r"\(([^()]*)\)")
+CHOICE = re.compile(r"\(([^()]*)\)")
 _SLOT = re.compile(r"\{(\w+)\}")
 _POSSESSIVE = re.compile(r"\}['’]s\b")
 
@@ -172,19 +172,19 @@ def examples() -> Iterator[Example]:
 def wordings(line: str) -> list[str]:
     """The line written out, so that each alternative stands in some wordings."""
     chance = random.Random(line)
-    most = max((choice.count("|") + 1 for choice in _CHOICE.findall(line)), default=1)
+    most = max((choice.count("|") + 1 for choice in CHOICE.findall(line)), default=1)
     found: dict[str, None] = {}
     for number in range(min(MOST_WORDINGS, max(LEAST_WORDINGS, OFTEN * most))):
         text = line
         while "(" in text:
-            text = _CHOICE.sub(partial(_turn, line, number), text)
+            text = CHOICE.sub(partial(turn, line, number), text)
         text = _POSSESSIVE.sub("}", text)
         text = _SLOT.sub(lambda match: chance.choice(FILLINGS[match[1]].split()), text)
         found[text] = None
     return list(found)
 
 
-def _turn(line: str, number: int, match: re.Match[str]) -> str:
+def turn(line: str, number: int, match: re.Match[str]) -> str:
     """One of the alternatives; all have had their turn before one comes again."""
     several = match[1].split("|")
     turn, place = divmod(number, len(several))
@@ -215,12 +215,28 @@ def learn(given: Sequence[Example], types: tuple[QuestionType, ...]) -> TypeMode
     """
     words = words_of(given)
     named = [features(one.masked(words)) for one in given]
+    held = Counter(one.line for one in given)
+    share = np.array([held[one.line] ** -0.5 for one in given])
+    wanted = np.array([[one.type == name for name in types] for one in given], dtype=np.float64)
+    rows = ridge(named, wanted, share / share.mean(), PENALTY)
+    told = {name: row for name, row in rows.items() if np.abs(row).max() >= LEAST_WEIGHT}
+    none = np.zeros((0, len(types)), np.float32)
+    return TypeModel(types=types, words=words, weights=told, embedder="", turning=none)
+
+
+def ridge(
+    named: Sequence[Sequence[str]], wanted: Doubles, share: Doubles, penalty: float
+) -> dict[str, Floats]:
+    """The weights of each feature, by conjugate gradients.
+
+    Args:
+        named: the features of each example.
+        wanted: a row for each example.
+        share: how much each example counts.
+    """
     kept: dict[str, int] = {}
     for name in chain.from_iterable(named):
         kept.setdefault(name, len(kept))
-    held = Counter(one.line for one in given)
-    share = np.array([held[one.line] ** -0.5 for one in given])
-    share /= share.mean()
     lengths = np.array([len(names) for names in named])
     places = np.array([kept[name] for name in chain.from_iterable(named)])
     values = np.repeat(np.sqrt(share / lengths), lengths)[:, None]
@@ -231,19 +247,15 @@ def learn(given: Sequence[Example], types: tuple[QuestionType, ...]) -> TypeMode
         columns = [np.bincount(places, column, minlength=len(kept)) for column in spread.T]
         return np.stack(columns, axis=1)
 
-    wanted = np.array([[one.type == name for name in types] for one in given], dtype=np.float64)
     rest = back(wanted * np.sqrt(share)[:, None])
     weights, step, size = np.zeros_like(rest), rest, (rest * rest).sum(axis=0)
     for _ in range(ROUNDS):
-        turned = back(np.add.reduceat(step[places] * values, starts)) + PENALTY * step
+        turned = back(np.add.reduceat(step[places] * values, starts)) + penalty * step
         length = size / (step * turned).sum(axis=0)
         weights, rest, before = weights + length * step, rest - length * turned, size
         size = (rest * rest).sum(axis=0)
         step = rest + size / before * step
-    rows = zip(kept, weights.astype(np.float32), strict=True)
-    told = {name: row for name, row in rows if np.abs(row).max() >= LEAST_WEIGHT}
-    none = np.zeros((0, len(types)), np.float32)
-    return TypeModel(types=types, words=words, weights=told, embedder="", turning=none)
+    return dict(zip(kept, weights.astype(np.float32), strict=True))
 
 
 def turned(vectors: Floats, rest: Doubles) -> Doubles:

@@ -125,17 +125,17 @@ def related(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
     """
     read = _walk_in(kb, analysis)
     result = execute(kb, read.query) if read else None
-    if read is None or (result is None and not read.guessed):
+    if read is None or (result is None and read.understood):
         return None
     if read.query.form == "path" and result:
         return _with_passages(kb, analysis, result)
-    if read.guessed:
+    if not read.understood:
         found = direct(kb, analysis)
         paths = result.paths[: result.number] if result else ()
         return replace(found, paths=paths, notes=(_TEXTS_TOO, *found.notes))
     if result and not result.absent:
         return _with_passages(kb, analysis, result)
-    if result is None or not read.understood:
+    if result is None:
         return None
     found = direct(kb, analysis)
     note = f"{result.sentence[:1].lower()}{result.sentence[1:-1]}; texts were searched"
@@ -145,14 +145,13 @@ def related(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
 def clearly_related(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
     """``related``, for a question that does not look like it: None unless nothing is in doubt.
 
-    Every word that says something must be a name, a noun for a type or a word for a relation that
-    exists, and the graph must have an answer.
+    The question must be read as one about relations that exist, and the graph have an answer.
 
     Raises:
         UnknownCollectionError, FingerprintError, StoreError, ModelError: as ``related``.
     """
     read = _walk_in(kb, analysis)
-    if read is None or not (read.understood and read.complete):
+    if read is None or not read.understood:
         return None
     result = execute(kb, read.query)
     return _with_passages(kb, analysis, result) if result and result.paths else None
@@ -168,22 +167,22 @@ def _walk_in(kb: KnowledgeBase, analysis: Analysis) -> ReadWalk | None:
 def read_walks(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery]:
     """The walk through the graph that the question asks for, where every word is understood."""
     read = read_walk(kb, analysis)
-    if read and (analysis.type == "relational" or (read.understood and read.complete)):
+    if read and (analysis.type == "relational" or read.understood):
         yield read.query
 
 
 STRATEGIES: Mapping[QuestionType, tuple[Strategy, ...]] = {
-    "comparative": (said_by, compare, synthesis),
-    "synthesis": (catalogued, said_by, facts, news, synthesis),
-    "persona": (said_by, persona),
-    "counting": (catalogued, said_by, facts),
-    "gap_finding": (catalogued, said_by, facts),
-    "meta": (said_by, facts, catalogued),
-    "trend": (catalogued, said_by),
-    "relational": (catalogued, said_by, facts, related),
-    "exploratory": (catalogued, said_by, facts, clearly_related),
-    "factual": (catalogued, said_by, facts, news, clearly_related),
-    "temporal": (catalogued, said_by, facts, news),
+    "comparative": (said_by, clearly_related, compare, synthesis),
+    "synthesis": (catalogued, said_by, facts, clearly_related, news, synthesis),
+    "persona": (said_by, clearly_related, persona),
+    "counting": (catalogued, said_by, facts, clearly_related),
+    "gap_finding": (catalogued, said_by, facts, clearly_related),
+    "meta": (said_by, facts, catalogued, clearly_related),
+    "trend": (catalogued, said_by, clearly_related),
+    "relational": (clearly_related, catalogued, said_by, facts, related),
+    "exploratory": (clearly_related, catalogued, said_by, facts),
+    "factual": (catalogued, said_by, facts, clearly_related, news),
+    "temporal": (catalogued, said_by, facts, clearly_related, news),
 }
 # What finds passages, or facts of one document, where a model read the question.
 OF_PASSAGES: frozenset[Strategy] = frozenset({said_by, compare, synthesis, persona, news, facts})

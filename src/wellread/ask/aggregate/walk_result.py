@@ -8,12 +8,12 @@ from dataclasses import replace
 from wellread.ask.aggregate.queries.holding import nodes_of
 from wellread.ask.aggregate.queries.query import CatalogueQuery, Hop, Walk
 from wellread.ask.aggregate.queries.result import AggregateResult, Row, Scope
-from wellread.ask.aggregate.read.relation_senses import is_participle
+from wellread.ask.aggregate.read.relation_families import related_both_ways
 from wellread.ask.aggregate.walk import Attributes, Reached, Walked, connect, walk
 from wellread.questions import Constraint
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.store.catalogue.graph.relation_network import Neighbour, Path
-from wellread.text.english_catalogue import PREPOSITIONS, RELATED_BOTH_WAYS
+from wellread.text.english import PARTICIPLES, PREPOSITIONS
 from wellread.text.names import plural
 from wellread.types import Filters
 
@@ -70,11 +70,11 @@ def _one_relation(subject: str, step: Neighbour, count: str, found: str) -> str:
 def _verb(relation: str) -> str:
     """The relation as a verb of a sentence, as far as its name lets one tell."""
     words = relation.split()
-    if relation in RELATED_BOTH_WAYS:
+    if related_both_ways(relation):
         return "is related to"
-    if is_participle(words[0]) or words[0] in _STATES:
+    if words[0].endswith("ed") or words[0] in PARTICIPLES or words[0] in _STATES:
         return f"is {relation}"
-    if words[0].endswith("s") and (len(words) == 1 or words[-1] in PREPOSITIONS):
+    if words[0].endswith("s") and (len(words) == 1 or words[-1] in PREPOSITIONS | {"to", "of"}):
         return relation
     return f"has the relation “{relation}” to"
 

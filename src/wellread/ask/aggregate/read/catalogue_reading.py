@@ -10,7 +10,7 @@ writes its numbers, from examples that stand there as plain lines.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
@@ -24,11 +24,11 @@ from wellread.ask.aggregate.queries.query import (
     MOST_WORDS,
     PERIODS,
     Noun,
+    Sense,
     nouns,
     said,
     spelling,
 )
-from wellread.ask.aggregate.read.relation_senses import RelationWords, Said
 from wellread.ask.understand.mentions import people_in
 from wellread.ask.understand.question_type import FIRST, LAST, pairs_and_triples
 from wellread.ask.understand.time_windows import of_days
@@ -171,6 +171,24 @@ _NEEDED: Mapping[str, tuple[frozenset[str], ...]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """Words of a question that ask for a relation.
+
+    Attributes:
+        first, last: the first token and the one after the last.
+        senses: what "A <words> B" means, read from A.
+    """
+
+    first: int
+    last: int
+    words: str
+    senses: tuple[Sense, ...]
+
+
+Finder = Callable[[Sequence[str], Sequence[bool]], Iterable[Said]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
     """Some words of the question as one slot, or one word; ``slot`` is empty for what says nothing.
 
@@ -263,11 +281,11 @@ class QuestionWords:
                 if self._fixed.isdisjoint(range(piece.first, piece.last)):
                     self.options[piece.first].append(piece)
 
-    def add_relations(self, relations: RelationWords) -> None:
+    def add_relations(self, relations: Finder) -> None:
         """Words that ask for relations of the entities that are named."""
         places = [self.span(at, at + 1) for at in range(len(self.tokens))]
         named = [any(one.span.overlaps(at) for one in self.analysis.entities) for at in places]
-        for one in relations.find(self.plain, named):
+        for one in relations(self.plain, named):
             piece = Piece(slot=RELATION, first=one.first, last=one.last, said=one)
             self.options[one.first].append(piece)
 

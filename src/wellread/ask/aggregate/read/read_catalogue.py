@@ -45,7 +45,7 @@ from wellread.ask.aggregate.read.catalogue_reading import (
     best_reading,
     learned,
 )
-from wellread.ask.aggregate.read.relation_senses import relation_words
+from wellread.ask.aggregate.read.relation_families import relations_of
 from wellread.ask.retrieve.relax import narrowed
 from wellread.ask.retrieve.story_search import WINDOW
 from wellread.ask.understand.vocabulary import vocabulary_of
@@ -82,7 +82,7 @@ def read_catalogue(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQ
     vocabulary = vocabulary_of(kb, collections)
     words = QuestionWords(analysis, vocabulary)
     if analysis.entities:
-        words.add_relations(relation_words(kb.catalogue.graph, collections))
+        words.add_relations(relations_of(kb.catalogue.graph, collections).find)
     reading = best_reading(words, learned())
     if reading is None:
         logger.info("no question to the catalogue: %r", analysis.question)

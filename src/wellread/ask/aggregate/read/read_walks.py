@@ -4,19 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
-from wellread.ask.aggregate.queries.query import CatalogueQuery, Name, Noun, Walk
-from wellread.ask.aggregate.read.graph_plan import Plan, plan_of
-from wellread.ask.aggregate.read.question_pieces import Lexicon, Word, lexicon_of, noun_of
-from wellread.ask.aggregate.read.relation_senses import relation_words
+from wellread.ask.aggregate.queries.query import CatalogueQuery, Hop, Name, Noun, Sense, Walk
+from wellread.ask.aggregate.read.relation_families import Relations, plain_words, relations_of
+from wellread.ask.aggregate.read.walk_reading import (
+    ALIKE,
+    ANY,
+    BOTH,
+    BY,
+    NAME,
+    NAMES,
+    OTHER,
+    PATH,
+    SAME,
+    TYPE,
+    WHETHER,
+    Clause,
+    Groups,
+    Lexicon,
+    WalkWords,
+    best_reading,
+)
 from wellread.ask.retrieve.search import check_collections
-from wellread.ask.understand.vocabulary import ALIASED, Named, vocabulary_of
+from wellread.ask.understand.vocabulary import ALIASED, Named, Vocabulary, vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, Constraint, NamedEntity
 from wellread.store.catalogue.graph.entity_graph import Graph
 from wellread.text.english import STOP_WORDS
 from wellread.text.names import singular
 from wellread.text.tokens import ARTICLES, Token, tokens_of
+from wellread.text.words import stem
 from wellread.types import Span
 
 LEAST_WORDS = 2  # of a name that are said: "the fund" may be any
@@ -108,35 +126,60 @@ _ANY_RELATION = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadWalk:
-    """A question about the graph as a query, and how far it was understood.
+    """A question about the graph as a query.
 
     Attributes:
-        understood: whether the question's words for the relation are known; else any relation
-            is followed.
-        complete: whether every word of the question that says something has a part in it.
+        understood: whether its words for the relation are known; else any relation is followed.
     """
 
     query: CatalogueQuery
     understood: bool
-    complete: bool
 
-    @property
-    def guessed(self) -> bool:
-        """Whether the question may ask for something else."""
-        return not (self.understood or self.complete)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    """Where to go from, and over what.
+
+    Attributes:
+        taken: places of the question that are names or nouns for what is asked for.
+    """
+
+    starts: Groups
+    hops: tuple[Hop, ...] = ()
+    path: bool = False
+    all_of: bool = False
+    taken: tuple[Span, ...] = ()
 
 
 def read_walk(kb: KnowledgeBase, analysis: Analysis) -> ReadWalk | None:
     """What the question asks of the graph; None when it names no entity within the filters.
+
+    A part of a name counts where the question is understood with it.
 
     Raises:
         UnknownCollectionError: the asker's filters name a collection that does not exist.
         StoreError: the catalogue cannot be read.
     """
     check_collections(kb, analysis.filters)
-    plan = _read(kb, analysis)
-    if plan is None:
+    inside = analysis.filters.collections
+    named = [one for one in analysis.entities if not inside or one.collection in inside]
+    called_with = vocabulary_of(kb, inside).called_with
+    parts = shortened(analysis.question, called_with, [one.span for one in analysis.entities])
+    if parts:
+        plan = _plan(kb, analysis, sorted((*named, *parts), key=lambda one: one.span.start))
+        if plan:
+            return _walk(analysis, plan, [_read_as(analysis, part) for part in parts])
+    if not named:
         return None
+    plan = _plan(kb, analysis, named)
+    if plan:
+        return _walk(analysis, plan, [])
+    starts = tuple(tuple(group) for _, group in groupby(named, key=lambda one: one.span))
+    guess = _walk(analysis, _Plan(starts=starts, hops=(Hop(),)), [_ANY_RELATION])
+    return replace(guess, understood=False)
+
+
+def _walk(analysis: Analysis, plan: _Plan, notes: Sequence[str]) -> ReadWalk:
     starts = tuple(
         Name(
             phrase=" / ".join(dict.fromkeys(one.title for one in group)),
@@ -150,71 +193,62 @@ def read_walk(kb: KnowledgeBase, analysis: Analysis) -> ReadWalk | None:
         related=Walk(starts=starts, hops=plan.hops, all_of=plan.all_of),
         where=(analysis.filters,),
         soft=tuple(limit for limit in analysis.constraints if not _told_otherwise(limit, plan)),
-        notes=plan.read_as if plan.understood else (*plan.read_as, _ANY_RELATION),
+        notes=tuple(notes),
     )
-    return ReadWalk(query=query, understood=plan.understood, complete=plan.complete)
+    return ReadWalk(query=query, understood=True)
 
 
-def _told_otherwise(constraint: Constraint, plan: Plan) -> bool:
+def _told_otherwise(constraint: Constraint, plan: _Plan) -> bool:
     """Whether the words of a limit are a name or the noun for an answer ("which newsletters")."""
-    taken = [one.span for group in plan.starts for one in group[:1]]
-    if constraint.kind in ("kind", "source_type"):
-        taken += plan.type_spans
-    return any(constraint.span.overlaps(span) for span in taken)
-
-
-def _read(kb: KnowledgeBase, analysis: Analysis) -> Plan | None:
-    """What the question asks of the graph; None when it names no entity within the filters.
-
-    A part of a name counts when every word of the question is understood with it.
-    """
-    inside = analysis.filters.collections
-    named = [one for one in analysis.entities if not inside or one.collection in inside]
-    vocabulary = vocabulary_of(kb, inside)
-    taken = [one.span for one in analysis.entities]
-    parts = shortened(analysis.question, vocabulary.called_with, taken)
-    if parts:
-        plan = _plan(kb, analysis, sorted((*named, *parts), key=lambda one: one.span.start))
-        if plan is not None and plan.understood and plan.complete:
-            return replace(plan, read_as=tuple(_read_as(analysis, part) for part in parts))
-    return _plan(kb, analysis, named) if named else None
+    return any(constraint.span.overlaps(span) for span in plan.taken)
 
 
 def _read_as(analysis: Analysis, part: NamedEntity) -> str:
     return f"“{part.span.of(analysis.question)}” was read as “{part.title}”"
 
 
-def _plan(kb: KnowledgeBase, analysis: Analysis, named: Sequence[NamedEntity]) -> Plan | None:
+def _plan(kb: KnowledgeBase, analysis: Analysis, named: Sequence[NamedEntity]) -> _Plan | None:
+    """What the question asks of the graph; None where that is not sure."""
     scope = list(dict.fromkeys(one.collection for one in named))
-    graph = kb.catalogue.graph
-    words = vocabulary_of(kb, scope)
-    lexicon = lexicon_of(
-        sorted(words.entity_types),
-        sorted(words.dimensions),
-        relation_words(graph, scope),
+    graph, known = kb.catalogue.graph, vocabulary_of(kb, scope)
+    relations = relations_of(graph, scope)
+    lexicon = _lexicon(known, relations)
+    tokens = tokens_of(analysis.question)
+    meant = dict.fromkeys(
+        one for name in named for one in _meant(graph, analysis, name, tokens, lexicon)
     )
-    tokens = [
-        Word(
-            plain=token.plain,
-            span=Span(start=token.start, end=token.end),
-            named=token.start > 0 and token.written[:1].isupper(),
-        )
-        for token in tokens_of(analysis.question)
-    ]
-    meant = [one for name in named for one in _meant(graph, analysis, name, tokens, lexicon)]
-    return plan_of(tokens, list(dict.fromkeys(meant)), lexicon)
+    ordered = sorted(meant, key=_where)
+    groups = [tuple(group) for _, group in groupby(ordered, key=_where)]
+    words = WalkWords(tokens, groups, lexicon)
+    clauses = best_reading(words)
+    return _Planning(words, relations).plan(clauses) if clauses else None
+
+
+def _where(entity: NamedEntity) -> tuple[int, int]:
+    return entity.span.start, entity.span.end
+
+
+def _lexicon(known: Vocabulary, relations: Relations) -> Lexicon:
+    types: dict[str, set[str]] = {}
+    for name in known.entity_types:
+        types.setdefault(stem(plain_words(name)[-1]), set()).add(name)
+    return Lexicon(
+        types={word: frozenset(names) for word, names in types.items()},
+        dimensions={stem(plain_words(name)[-1]): name for name in known.dimensions},
+        relations=relations.own,
+    )
 
 
 def _meant(
-    graph: Graph, analysis: Analysis, name: NamedEntity, words: Sequence[Word], lexicon: Lexicon
+    graph: Graph, analysis: Analysis, name: NamedEntity, tokens: Sequence[Token], lexicon: Lexicon
 ) -> list[NamedEntity]:
-    """``name``, or its namesakes of the type that stands before it ("the device Moth")."""
-    before = [word.plain for word in words if word.span.end <= name.span.start][-1:]
-    types = lexicon.types.get(noun_of(before[0]), frozenset()) if before else frozenset()
+    """``name`` with its namesakes of the type that stands before it ("the device Moth")."""
+    before = [token.plain for token in tokens if token.end <= name.span.start][-1:]
+    types = lexicon.types.get(stem(before[0]), frozenset()) if before else frozenset()
     if not types or name.type in types:
         return [name]
-    spelled = name.span.of(analysis.question)
-    return [
+    nodes = graph.resolve([name.collection], name.span.of(analysis.question))
+    return [name] + [
         NamedEntity(
             span=name.span,
             collection=node.collection,
@@ -222,6 +256,57 @@ def _meant(
             title=node.title,
             type=node.type,
         )
-        for node in graph.resolve([name.collection], spelled)
+        for node in nodes
         if node.type in types
-    ] or [name]
+    ]
+
+
+class _Planning:
+    """Turns clauses into hops, over the relations that a base has."""
+
+    def __init__(self, words: WalkWords, relations: Relations) -> None:
+        self._words, self._relations = words, relations
+
+    def plan(self, clauses: Sequence[Clause]) -> _Plan | None:
+        """The plan of all clauses; None where one of them asks for what the base has not."""
+        first = clauses[0]
+        names = [one for one in first.pieces if one.slot in (NAME, NAMES, OTHER)]
+        starts = tuple(group for piece in names for group in piece.entities)
+        path = first.readings[0] == PATH
+        hops: list[Hop] = []
+        for clause in () if path else clauses:
+            made = self._hops(clause)
+            if not made:
+                return None
+            hops += made
+        whether = WHETHER in first.flags
+        if whether and (len(hops) != 1 or len(starts) != 2):
+            return None
+        taken = [one for clause in clauses for one in clause.pieces if one.entities or one.types]
+        return _Plan(
+            starts=starts,
+            hops=tuple(hops),
+            path=path or whether,
+            all_of=BOTH in first.flags,
+            taken=tuple(self._words.span(one.first, one.last) for one in taken),
+        )
+
+    def _hops(self, clause: Clause) -> list[Hop]:
+        types = [piece.types for piece in clause.slots(TYPE)] or [frozenset()]
+        said = self._words.between(clause)
+        if clause.readings[0] == ALIKE:
+            by = clause.slots(BY)[0].by
+            return [Hop(attribute=by, types=types[0], words=" ".join(said))]
+        senses = self._relations.senses(clause, said)
+        if not senses and ANY not in clause.readings:
+            return []
+        there = Hop(senses=senses, types=types[0], words=" ".join(said))
+        if SAME not in clause.flags:
+            return [there]
+        back = replace(there, senses=_flipped(senses))
+        answers: frozenset[str] = types[0] if types[1:] else frozenset()
+        return [replace(there, types=types[-1]), replace(back, types=answers)]
+
+
+def _flipped(senses: Sequence[Sense]) -> tuple[Sense, ...]:
+    return tuple(sense.flipped() for sense in senses)

@@ -1,0 +1,97 @@
+"""Questions about the graph are read as the examples are that they were learned from."""
+
+from __future__ import annotations
+
+import pytest
+from benchmarks.train_walks import examples, known_words, masked_words
+
+from wellread.ask.aggregate.queries.query import Sense
+from wellread.ask.aggregate.read.catalogue_reading import TEXTS
+from wellread.ask.aggregate.read.relation_families import Relations, family_of, plain_words
+from wellread.ask.aggregate.read.walk_reading import (
+    FLAGS,
+    Lexicon,
+    WalkWords,
+    best_reading,
+    judged,
+    learned,
+)
+from wellread.questions import NamedEntity
+from wellread.store.catalogue.graph.relation_network import RelationKind
+from wellread.text.tokens import tokens_of
+from wellread.types import Span
+
+GIVEN = examples()
+KNOWN = known_words(GIVEN)
+LEAST_RIGHT = 0.85  # of the examples: the model keeps its larger weights only
+MOST_TAKEN = 0.01  # of those about the texts
+
+
+def test_most_examples_have_their_reading() -> None:
+    mine = [one for one in GIVEN if TEXTS not in one.labels]
+    clauses = [(one, judged(tuple(masked_words(one, KNOWN)))) for one in mine]
+    right = [one for one, clause in clauses if clause and clause.readings[0] in one.readings]
+    assert len(right) / len(mine) > LEAST_RIGHT
+
+
+def test_examples_about_the_texts_are_left_to_them() -> None:
+    texts = [one for one in GIVEN if TEXTS in one.labels]
+    taken = [one.text for one in texts if judged(tuple(masked_words(one, KNOWN)))]
+    assert len(texts) * 4 > len(GIVEN) * 0.5
+    assert len(taken) / len(texts) < MOST_TAKEN
+
+
+def test_the_model_was_learned_from_these_examples() -> None:
+    assert learned().words == {word: frozenset(names) for word, names in KNOWN.items()}
+    assert set(FLAGS) <= set(learned().readings)
+
+
+@pytest.mark.parametrize(
+    ("name", "reading"),
+    [
+        ("bankrolled_by", "fund.subject"),
+        ("runs_on", "use.object"),
+        ("cannot open without", "need.object"),
+        ("home of", "place.subject"),
+        ("ferments", ""),
+    ],
+)
+def test_a_relation_type_that_nobody_foresaw_finds_its_family(name: str, reading: str) -> None:
+    assert family_of(plain_words(name)) == reading
+
+
+def senses(text: str, name: str, kind: RelationKind) -> tuple[Sense, ...]:
+    """The relations that a question with one name asks for, read from it."""
+    relations = Relations([kind])
+    at = text.index(name)
+    span = Span(start=at, end=at + len(name))
+    entity = NamedEntity(span=span, collection="", entity_id="", title=name)
+    lexicon = Lexicon(types={}, dimensions={}, relations=relations.own)
+    words = WalkWords(tokens_of(text), [(entity,)], lexicon)
+    return tuple(
+        sense
+        for clause in best_reading(words)
+        for sense in relations.senses(clause, words.between(clause))
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "side"),
+    [
+        ("Who picks up the tab for the Mill?", "out"),
+        ("What does the Mill pay for?", "in"),
+        ("Why does the Mill pay for bread?", ""),
+        ("The Mill", ""),
+    ],
+)
+def test_a_family_is_asked_for_from_either_side(text: str, side: str) -> None:
+    kind = RelationKind(type="bankrolled_by", inverse="← bankrolled_by", words=(), edges=1)
+    found = senses(text, "Mill", kind)
+    assert [one.side for one in found] == ([side] if side else [])
+
+
+def test_a_relation_like_no_family_is_asked_for_in_its_own_words() -> None:
+    kind = RelationKind(type="ferments", inverse="← ferments", words=(), edges=1)
+    assert [one.side for one in senses("What does the Mill ferment?", "Mill", kind)] == ["out"]
+    assert [one.side for one in senses("Who ferments Mill?", "Mill", kind)] == ["in"]
+    assert senses("Who owns Mill?", "Mill", kind) == ()
