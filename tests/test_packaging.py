@@ -211,7 +211,7 @@ def test_the_sample_and_the_data_files_lie_inside_the_package() -> None:
     assert [path.name for path in network] == ["reader.onnx"]
     assert network[0].stat().st_size <= 30_000_000
     light = [path for path in inside if path.suffix not in (".pyc", ".onnx")]
-    assert sum(path.stat().st_size for path in light) < 5_100_000
+    assert sum(path.stat().st_size for path in light) < 5_000_000
 
 
 def test_no_file_of_the_package_is_kept_out_of_the_wheel() -> None:
