@@ -175,16 +175,21 @@ def wordings(line: str) -> list[str]:
     most = max((choice.count("|") + 1 for choice in CHOICE.findall(line)), default=1)
     found: dict[str, None] = {}
     for number in range(min(MOST_WORDINGS, max(LEAST_WORDINGS, OFTEN * most))):
-        text = line
-        while "(" in text:
-            text = CHOICE.sub(partial(turn, line, number), text)
-        text = _POSSESSIVE.sub("}", text)
+        text = _POSSESSIVE.sub("}", worded(line, number))
         text = _SLOT.sub(lambda match: chance.choice(FILLINGS[match[1]].split()), text)
         found[text] = None
     return list(found)
 
 
-def turn(line: str, number: int, match: re.Match[str]) -> str:
+def worded(line: str, number: int) -> str:
+    """One wording of a line with alternatives."""
+    text = line
+    while "(" in text:
+        text = CHOICE.sub(partial(_turn, line, number), text)
+    return text
+
+
+def _turn(line: str, number: int, match: re.Match[str]) -> str:
     """One of the alternatives; all have had their turn before one comes again."""
     several = match[1].split("|")
     turn, place = divmod(number, len(several))

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.paths import ROOT
-from benchmarks.train_question_type import CHOICE, ridge, turn
+from benchmarks.train_question_type import CHOICE, ridge, worded
 from wellread.ask.aggregate.read.catalogue_reading import LEAST, SURE, TEXTS, TOPIC
 from wellread.ask.aggregate.read.walk_reading import (
     FILE,
@@ -29,11 +29,10 @@ from wellread.ask.aggregate.read.walk_reading import (
     OPENINGS,
     SKIPPED,
     features,
-    joined,
 )
 from wellread.ask.understand.question_type import FIRST, LAST
 from wellread.text.english import PREPOSITIONS, STOP_WORDS
-from wellread.text.tokens import tokens_of
+from wellread.text.tokens import ARTICLES, tokens_of
 
 EXAMPLES = ROOT / "benchmarks" / "questions" / "walk-examples.txt"
 MODEL = ROOT / "src" / "wellread" / "ask" / "aggregate" / "read" / FILE
@@ -132,10 +131,13 @@ def known_words(given: Sequence[Example]) -> dict[str, list[str]]:
 
 
 def masked_words(one: Example, known: Mapping[str, object]) -> list[str]:
-    """An example as the reader sees it: what it does not know is a topic."""
-    return joined(
-        word if _SLOT.match(word) or word in known or word in SMALL else TOPIC for word in one.words
-    )
+    """An example as the reader sees it: without articles, what it does not know is a topic."""
+    found: list[str] = []
+    for word in one.words:
+        seen = word if _SLOT.match(word) or word in known or word in SMALL else TOPIC
+        if seen not in ARTICLES and not (seen == TOPIC and found[-1:] == [TOPIC]):
+            found.append(seen)
+    return found
 
 
 # --- the file ---
@@ -192,14 +194,6 @@ def wordings(line: str) -> list[str]:
     most = max((choice.count("|") + 1 for choice in CHOICE.findall(line)), default=1)
     number = min(MOST_WORDINGS, max(LEAST_WORDINGS, 2 * most)) if most > 1 else 1
     return list(dict.fromkeys(_varied(worded(line, at), line, at) for at in range(number)))
-
-
-def worded(line: str, number: int) -> str:
-    """One wording of a line."""
-    text = line
-    while "(" in text:
-        text = CHOICE.sub(lambda match: turn(line, number, match), text)
-    return text
 
 
 def _varied(text: str, line: str, at: int) -> str:

@@ -236,6 +236,13 @@ def test_where_none_is_marked_so_what_there_is_is_told(kb: KnowledgeBase) -> Non
     assert tally.certainty < 0.95
 
 
+def test_nothing_missing_is_not_taken_for_none_of_the_kind(kb: KnowledgeBase) -> None:
+    articles = Noun(what="documents", one="article", filters=Filters(kinds=("article",)))
+    result = execute(kb, CatalogueQuery(form="missing", of=articles))
+    assert result
+    assert (result.number, result.sentence[:17]) == (0, "0 gaps were found")
+
+
 def test_the_oldest_of_undated_documents_is_not_told(kb: KnowledgeBase) -> None:
     entries = Noun(what="documents", one="entry", filters=Filters(kinds=("entity",)))
     query = CatalogueQuery(form="list", of=entries, order="oldest", limit=5)

@@ -75,7 +75,7 @@ def execute(
     result = _worked_out(scope, query, asked)
     if result is None:
         return None
-    if not result.number and scope is not whole:
+    if query.form in ("count", "list") and result.number == 0 and scope is not whole:
         result = _none_marked(whole, query, result)
     result = replace(
         result,
@@ -89,7 +89,7 @@ def execute(
 
 def _none_marked(whole: Scope, query: CatalogueQuery, result: AggregateResult) -> AggregateResult:
     """A count of nothing with what there is instead: what is asked for may be marked otherwise."""
-    if query.of.what != "documents" or query.about or query.related or query.form == "exists":
+    if query.of.what != "documents" or query.about or query.related:
         return result
     kinds = whole.kb.catalogue.censuses.sizes(("kind",), whole.limits)
     if not kinds:

@@ -91,31 +91,20 @@ class Relations:
         return ()
 
     def find(self, tokens: Sequence[str], named: Sequence[bool]) -> Iterator[Said]:
-        """Words right before or behind a name that ask for a relation of it, the longest."""
+        """Words right before a name, or last and behind one, that ask for a relation of it."""
         lexicon = Lexicon(types={}, dimensions={}, relations=self.own)
         for at in range(len(tokens)):
-            for size in range(min(MOST_SAID, len(tokens) - at), 0, -1):
-                last = at + size
-                if (
-                    any(named[at:last])
-                    or not (named[last : last + 1] or [at > 0 and named[at - 1]])[0]
-                ):
+            for last in range(min(at + MOST_SAID, len(tokens)), at, -1):
+                before = last < len(tokens) and named[last]
+                behind = last == len(tokens) and at > 0 and named[at - 1]
+                if any(named[at:last]) or not (before or behind):
                     continue
-                before = bool(named[last : last + 1]) and named[last]
-                words = tokens[at:last]
-                said = (
-                    f"things that {' '.join(words)} N" if before else f"things N {' '.join(words)}"
-                )
-                clause = _read(said, lexicon)
-                senses = self.senses(clause, words) if clause else ()
+                said = " ".join(tokens[at:last])
+                clause = _read(f"things that {said} N" if before else f"things N {said}", lexicon)
+                senses = self.senses(clause, tokens[at:last]) if clause else ()
                 if senses:
-                    flipped = tuple(sense.flipped() for sense in senses)
-                    yield Said(
-                        first=at,
-                        last=last,
-                        words=" ".join(words),
-                        senses=flipped if before else senses,
-                    )
+                    meant = tuple(sense.flipped() for sense in senses) if before else senses
+                    yield Said(first=at, last=last, words=said, senses=meant)
                     break
 
 

@@ -9,7 +9,7 @@ uses"), and the question is read again with that in its place; the cut that fits
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib import resources
@@ -22,7 +22,6 @@ from wellread.ask.aggregate.read.catalogue_reading import (
     LEAST,
     SURE,
     TEXTS,
-    TOPIC,
     Floats,
 )
 from wellread.ask.aggregate.read.catalogue_reading import features as plain_features
@@ -65,15 +64,6 @@ def features(masked: Sequence[str]) -> list[str]:
     sides = [f"{word} <" for word in masked[:at]] + [f"> {word}" for word in masked[at + 1 :]]
     slots = [f"{word} .. {masked[0]}" for word in masked[1:] if word.startswith("{")]
     return list(dict.fromkeys((*plain_features(masked), *sides, *slots)))
-
-
-def joined(words: Iterable[str]) -> list[str]:
-    """Words and slots without articles, neighbouring topics as one."""
-    found: list[str] = []
-    for word in words:
-        if word not in ARTICLES and not (word == TOPIC and found[-1:] == [TOPIC]):
-            found.append(word)
-    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,11 +218,6 @@ def learned() -> WalkModel:
 # --- the words of a question ---
 
 
-def noun_of(word: str) -> str:
-    """The stem of a noun."""
-    return stem(word)
-
-
 class WalkWords:
     """The words of a question, and as what each of them may be taken."""
 
@@ -254,8 +239,8 @@ class WalkWords:
         if word in ARTICLES:
             yield Piece(slot="", first=at, last=at + 1)
             return
-        types = self._lexicon.types.get(noun_of(word), frozenset())
-        by = self._lexicon.dimensions.get(noun_of(word), "")
+        types = self._lexicon.types.get(stem(word), frozenset())
+        by = self._lexicon.dimensions.get(stem(word), "")
         if types or (at and self.plain[at - 1] == SAME and not by):
             many = bool(singular(word))
             yield Piece(slot=TYPE, first=at, last=at + 1, types=types, many=many)
