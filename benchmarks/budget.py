@@ -19,14 +19,18 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
+from fastapi import FastAPI
+
 from benchmarks.paths import ROOT
 from wellread.config import settings_table
+from wellread.serve.api.interface import API_ROUTERS
 
 TABLE = ROOT / "benchmarks" / "budget.json"
 SRC = ROOT / "src" / "wellread"
 AREAS = ("ask", "text", "serve", "store", "ingest", "models", "research")
 PYDANTIC = "BaseModel"
 LIST = 5  # constants of text that make a list of words
+SMALL = 120  # lines
 SLACK = 0.03  # of a ceiling: nobody is bothered about so little
 
 
@@ -74,7 +78,13 @@ def sizes() -> dict[str, int]:
     found = {f"lines of {area}": lines(SRC / area) for area in AREAS}
     found["lines of src"] = lines(ROOT / "src")
     found["lines of tests"] = lines(ROOT / "tests")
+    found["modules of src"] = sum(1 for _ in modules())
+    found["folders of src"] = len({path.parent for path in SRC.rglob("*.py")})
+    found["small modules, one importer"] = len(lone_modules())
+    found["dataclasses"] = sum(1 for tree in trees(SRC) for _ in _dataclasses(tree))
     found["response bodies"] = bodies()
+    found["REST operations"] = operations()
+    found["words of documents"] = words(ROOT / "docs")
     found["settings"] = len(settings_table())
     found["commands"] = sum(
         1 for tree in trees(SRC / "serve" / "cli") for _ in _calls(tree, "command")
@@ -107,6 +117,45 @@ def lines(folder: Path) -> int:
 def trees(folder: Path) -> tuple[ast.Module, ...]:
     """What every module says."""
     return tuple(ast.parse(path.read_bytes()) for path in sorted(folder.rglob("*.py")))
+
+
+def words(folder: Path) -> int:
+    """Words of Markdown."""
+    return sum(len(path.read_text(encoding="utf-8").split()) for path in folder.rglob("*.md"))
+
+
+def modules() -> Iterator[Path]:
+    """The modules of the package, without what only makes a folder a package."""
+    return (path for path in SRC.rglob("*.py") if path.stem != "__init__")
+
+
+def lone_modules() -> list[str]:
+    """Modules of under 120 lines that one module alone imports: parts of that one, mostly."""
+    importers: dict[str, set[Path]] = {}
+    for path in SRC.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                for name in (node.module, *(f"{node.module}.{one.name}" for one in node.names)):
+                    importers.setdefault(name, set()).add(path)
+    small = (path for path in modules() if path.read_bytes().count(b"\n") < SMALL)
+    named = (".".join(path.relative_to(SRC.parent).with_suffix("").parts) for path in small)
+    return [name for name in named if len(importers.get(name, ())) == 1]
+
+
+def operations() -> int:
+    """What the HTTP interface answers: each method of each address."""
+    app = FastAPI()
+    for router in API_ROUTERS:
+        app.include_router(router)
+    return sum(len(methods) for methods in app.openapi()["paths"].values())
+
+
+def _dataclasses(tree: ast.Module) -> Iterator[ast.ClassDef]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            marks = (ast.unparse(mark).partition("(")[0] for mark in node.decorator_list)
+            if "dataclass" in marks:
+                yield node
 
 
 def bodies() -> int:
