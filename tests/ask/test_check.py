@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.ask.verify.check_claims import missing_amounts
+from wellread.ask.verify.check_claims import is_quotation, missing_amounts
 from wellread.errors import RequestError, UnknownCollectionError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
@@ -81,6 +81,22 @@ def test_every_span_is_in_the_text(text: str) -> None:
     for one in sentences_of(text):
         assert end <= one.span.start <= one.span.end <= len(text)
         end = one.span.end
+
+
+@pytest.mark.parametrize(
+    ("words", "quoted"),
+    [
+        ("The roof leaks in two places.", True),
+        ("the roof  leaks in two places", False),  # other capitals
+        ("The roof leaks in two places. It is old.", True),
+        ("roof leaks in two places", False),
+        ("It is old", True),
+        ("the shed is sound", False),  # the rest of the sentence denies it
+    ],
+)
+def test_only_whole_sentences_are_a_quotation(words: str, quoted: bool) -> None:
+    text = "The roof leaks in two places. It is old. Nobody says that the shed is sound."
+    assert is_quotation(words, text) is quoted
 
 
 # --- against texts ---------------------------------------------------------------------------
