@@ -31,7 +31,7 @@ from wellread.ingest.loaders.base import (
     Source,
 )
 from wellread.ingest.loaders.front_matter import READERS, refuse_readers_in_head
-from wellread.ingest.loaders.html import html_decoding
+from wellread.ingest.loaders.html import html
 from wellread.ingest.loaders.office.archives import is_odt, is_office_binary, names_in
 from wellread.ingest.loaders.text import markdown_transcripts
 from wellread.ingest.loaders.text.record_keys import asks, delimiter_of, is_record, kind_of_json
@@ -96,7 +96,7 @@ LOADERS = {
     for entry in (
         _entry("markdown", "3", "text.markdown_pages"),
         _entry("markdown-transcript", "3", "text.markdown_transcripts"),
-        _entry("html", "4", "html.html"),
+        _entry("html", "5", "html.html"),
         _entry("text", "3", "plain"),
         _entry("pdf", "3", "pdf.pdf"),
         _entry("captions", "2", "text.transcripts"),
@@ -107,7 +107,7 @@ LOADERS = {
         _entry("docx", "2", "office.office_docx"),
         _entry("pptx", "2", "office.office_pptx"),
         _entry("xlsx", "2", "office.office_xlsx"),
-        _entry("odt", "1", "office.office_odt"),
+        _entry("odt", "2", "office.office_odt"),
         _entry("epub", "2", "html.epub"),
         _entry("office-binary", "1", "office.archives"),
     )
@@ -197,7 +197,7 @@ def load(source: Source, limits: LoaderLimits, rules: SourceRules | None = None)
 def note_on(name: str, source: Source) -> str:
     """What a report should say of how ``name`` read the source; mostly nothing."""
     if name == "html":
-        return html_decoding.note_on(source)
+        return html.note_on(source)
     return plain.note_on(source) if name in _DECODED else ""
 
 

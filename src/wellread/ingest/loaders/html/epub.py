@@ -17,8 +17,7 @@ from lxml import etree
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import moment
-from wellread.ingest.loaders.html.html import page_blocks, plain_words
-from wellread.ingest.loaders.html.html_decoding import decode
+from wellread.ingest.loaders.html.html import decode, page_blocks, plain_words
 from wellread.ingest.loaders.office.archives import name_of, open_archive, parse
 from wellread.ingest.loaders.office.office import child_of, elements, value_of
 from wellread.ingest.loaders.plain import Blocks, one_line, title_from_name

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from lxml.etree import XPathError, _Element
 
-from wellread.ingest.loaders.html.html_elements import (
+from wellread.ingest.loaders.html.html_blocks import (
     INVISIBLE,
     ancestors,
     declared,

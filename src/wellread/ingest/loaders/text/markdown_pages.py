@@ -28,7 +28,7 @@ from wellread.ingest.loaders.front_matter import (
     taxonomy_of,
 )
 from wellread.ingest.loaders.html.html import markup_text
-from wellread.ingest.loaders.html.html_elements import without_scripts
+from wellread.ingest.loaders.html.html_blocks import without_scripts
 from wellread.ingest.loaders.plain import PARAGRAPH, Blocks, decode, title_from_name
 from wellread.types import Document
 

@@ -21,7 +21,7 @@ from webvtt.errors import MalformedCaptionError, MalformedFileError
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import Built, EmptyError, LoaderLimits, Source, TextBuilder
 from wellread.ingest.loaders.front_matter import date_in_name, moment, strings, web_address
-from wellread.ingest.loaders.html.html_elements import without_scripts
+from wellread.ingest.loaders.html.html_blocks import without_scripts
 from wellread.ingest.loaders.plain import PARAGRAPH, decode, title_from_name
 from wellread.ingest.loaders.text.markdown_transcripts import LABEL_WORDS, seconds
 from wellread.types import Document
