@@ -30,7 +30,6 @@ from wellread.ingest.sources.server_rules import (
     file_name,
     fresh_until,
     later,
-    read_robots,
     retry_at,
     tag,
 )
@@ -184,7 +183,7 @@ class Fetcher:
             where, lambda hop: self._exchange.get(hop, {}, limit=self.settings.max_bytes)
         )
         if answer.status == 200:
-            return read_robots(answer.data, AGENT)
+            return Robots(answer.data, AGENT)
         if answer.status == 429 or answer.status >= 500:
             until = retry_at(answer.headers.get("retry-after", ""), datetime.now(UTC))
             reason = _status_reason(answer.status)
