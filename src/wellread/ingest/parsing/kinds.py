@@ -30,7 +30,6 @@ from wellread.ingest.loaders.base import (
     LoaderLimits,
     Source,
 )
-from wellread.ingest.loaders.front_matter import READERS, refuse_readers_in_head
 from wellread.ingest.loaders.html import html
 from wellread.ingest.loaders.office.archives import is_odt, is_office_binary, names_in
 from wellread.ingest.loaders.text import markdown_transcripts
@@ -136,9 +135,6 @@ _DECODED = frozenset(
     ("markdown", "markdown-transcript", "text", "captions", "speech", "records", "rst")
 )
 
-# Whose sources may begin with fields that say something of the document.
-_HEADED = frozenset(("markdown", "markdown-transcript", "text", "captions", "rst"))
-
 
 def loaders() -> Mapping[str, LoaderEntry]:
     """Every loader there is by its name: ours, and those that other packages bring."""
@@ -173,8 +169,6 @@ def load(source: Source, limits: LoaderLimits, rules: SourceRules | None = None)
         raise EmptyError(source.uri, "no text")
     if entry is None and name != ENTRIES:
         raise SourceError(source.uri, "unknown kind of file")
-    if name in _HEADED and READERS in source.data.replace(b"\0", b"").lower().decode("latin-1"):
-        refuse_readers_in_head(_text(source.data), source.uri, captions=name == "captions")
     try:
         loader = entry.function if entry else None
         if rules is not None:

@@ -1,4 +1,4 @@
-"""What a web server says beside its pages: headers (kind, charset, when to come back), robots.txt."""
+"""What a web server says beside its pages: headers (kind, charset, when to come back), robots."""
 
 from __future__ import annotations
 

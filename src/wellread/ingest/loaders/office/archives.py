@@ -3,7 +3,7 @@
 XML is parsed without entities, document types or anything from elsewhere.
 
 The directory of a zip file says how large each entry is, and can lie. So each entry is unpacked
-here once, piece by piece and without keeping it, up to the size that was promised.
+here once, piece by piece and without keeping it: zipfile gives no more than was promised.
 
 Office files before 2007, and files with a password, are compound files (MS-CFB) instead, whose
 directory names its streams in UTF-16.
@@ -91,7 +91,6 @@ ANY_RATIO_BELOW = 10 << 20  # bytes unpacked that are harmless at any ratio
 PIECE = 1 << 20
 LONGEST_WORD = 16  # bytes kept between two pieces, so that no word is cut in two
 
-_LOCAL_HEADER = struct.Struct("<4s22xHH")
 _END = struct.Struct("<4s8xI")
 _END_64 = struct.Struct("<4s36xQ")
 _END_BYTES = 22 + 65_535  # the record and the longest comment after it
@@ -144,11 +143,13 @@ def open_archive(
         raise SourceError(uri, f"a zip file of {len(entries):,} entries, {most}")
     left = limits.max_unpacked_bytes
     for entry in entries:
-        left -= _checked(data, entry, uri, left, document_types)
+        left -= _checked(archive, entry, uri, left, document_types)
     return archive
 
 
-def _checked(data: bytes, entry: zipfile.ZipInfo, uri: str, left: int, document_types: bool) -> int:
+def _checked(
+    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, uri: str, left: int, document_types: bool
+) -> int:
     """The unpacked size of ``entry``, proved by unpacking."""
     name = f"{entry.filename!r:.80}"
     if entry.flag_bits & _ENCRYPTED:
@@ -161,7 +162,10 @@ def _checked(data: bytes, entry: zipfile.ZipInfo, uri: str, left: int, document_
     markup = entry.filename.lower().endswith(_MARKUP)
     unpacked, before = 0, b""
     try:
-        for piece in _pieces(data, entry):
+        if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ValueError("packed in an unusual way")
+        opened = archive.open(entry)
+        while piece := opened.read(PIECE):
             if not unpacked:
                 markup = markup or piece.lstrip()[:5] == b"<?xml"
                 if markup and not is_readable(piece):
@@ -171,43 +175,11 @@ def _checked(data: bytes, entry: zipfile.ZipInfo, uri: str, left: int, document_
                 raise SourceError(uri, f"{name} declares {what}, which is not allowed in it")
             unpacked += len(piece)
             before = piece[-LONGEST_WORD * 2 :]  # two bytes a sign in UTF-16
-    except (zlib.error, struct.error, ValueError) as error:
+    except (*_UNREADABLE, zlib.error, EOFError) as error:
         raise SourceError(uri, f"damaged file: {name}: {error}") from error
     if unpacked != entry.file_size:
         raise SourceError(uri, f"damaged file: {name} is not of the size that it should be")
     return unpacked
-
-
-def _pieces(data: bytes, entry: zipfile.ZipInfo) -> Iterator[bytes]:
-    """The entry's bytes, at most one more than it promised.
-
-    Raises:
-        ValueError, struct.error, zlib.error: it is damaged.
-    """
-    magic, name, extra = _LOCAL_HEADER.unpack_from(data, entry.header_offset)
-    if magic != ZIP_START:
-        raise ValueError("no header")
-    start = entry.header_offset + _LOCAL_HEADER.size + name + extra
-    packed = memoryview(data)[start : start + entry.compress_size]
-    if entry.compress_type == zipfile.ZIP_STORED:
-        yield from (bytes(packed[at : at + PIECE]) for at in range(0, len(packed), PIECE))
-        return
-    if entry.compress_type != zipfile.ZIP_DEFLATED:
-        raise ValueError("packed in an unusual way")
-    unpacker = zlib.decompressobj(-zlib.MAX_WBITS)
-    left = entry.file_size + 1
-    for at in range(0, len(packed), PIECE):
-        chunk = bytes(packed[at : at + PIECE])
-        while left > 0 and not unpacker.eof:
-            piece = unpacker.decompress(chunk, min(PIECE, left))
-            chunk = unpacker.unconsumed_tail
-            if not piece and not chunk:  # it may hold back a little after the last byte
-                break
-            left -= len(piece)
-            if piece:
-                yield piece
-    if left > 0 and not unpacker.eof:
-        raise ValueError("it ends in the middle")
 
 
 def _directory_bytes(data: bytes) -> int:

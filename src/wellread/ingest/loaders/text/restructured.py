@@ -14,7 +14,7 @@ from docutils import nodes
 from docutils.core import publish_doctree
 
 from wellread.ingest.loaders.base import LoaderLimits, Source
-from wellread.ingest.loaders.front_matter import moment, names
+from wellread.ingest.loaders.front_matter import moment, names, refuse_readers
 from wellread.ingest.loaders.plain import (
     PARAGRAPH,
     Blocks,
@@ -66,7 +66,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
     settings = {**_SETTINGS, "warning_stream": io.StringIO()}
     with words_kept(text):
         tree = publish_doctree(text, settings_overrides=settings)
-    facts = _facts(tree)
+    facts = _facts(tree, source.uri)
     title = _title(tree) or facts.pop("title")
     writer = _Writer(SourceLines(text.split("\n")))
     writer.walk(tree)
@@ -271,7 +271,7 @@ def _title(tree: nodes.document) -> str:
     return ""
 
 
-def _facts(tree: nodes.document) -> dict[str, Any]:
+def _facts(tree: nodes.document, uri: str) -> dict[str, Any]:
     """Title, authors, date and tags of the field list in front of the text."""
     authors: list[str] = []
     tags: list[str] = []
@@ -291,6 +291,7 @@ def _facts(tree: nodes.document) -> dict[str, Any]:
             tags += [tag.strip() for tag in value.split(",") if tag.strip()]
         else:
             found[_OTHER_NAMES.get(name, name)] = value
+    refuse_readers(found, uri)
     return {
         "title": found.get("title", ""),
         "authors": tuple(authors),

@@ -20,7 +20,13 @@ from webvtt.errors import MalformedCaptionError, MalformedFileError
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import Built, EmptyError, LoaderLimits, Source, TextBuilder
-from wellread.ingest.loaders.front_matter import date_in_name, moment, strings, web_address
+from wellread.ingest.loaders.front_matter import (
+    date_in_name,
+    moment,
+    refuse_readers,
+    strings,
+    web_address,
+)
 from wellread.ingest.loaders.html.html_blocks import without_scripts
 from wellread.ingest.loaders.plain import PARAGRAPH, decode, title_from_name
 from wellread.ingest.loaders.text.markdown_transcripts import LABEL_WORDS, seconds
@@ -78,6 +84,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
     if not built[0].strip():
         raise EmptyError(source.uri, "no text: every caption is empty")
     facts = _facts(text) if form == "vtt" else {}
+    refuse_readers(facts, source.uri)
     yield source.document(
         built,
         kind="transcript",
