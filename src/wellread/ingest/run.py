@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, TypedDict
 
-from wellread.ingest.integrity.copying import back_up_if_due
+from wellread.ingest.integrity.backups import back_up_if_due
 from wellread.ingest.integrity.purge import purge_if_quick
 from wellread.ingest.joining.story_refresh import finish_run
 from wellread.ingest.parsing.workers import WorkerPool

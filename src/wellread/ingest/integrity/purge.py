@@ -24,7 +24,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
-from wellread.ingest.integrity.copying import renew_backups
+from wellread.ingest.integrity.backups import renew_backups
 from wellread.ingest.pipeline.commit import writing
 from wellread.kb import CHECK_VECTORS, KnowledgeBase
 from wellread.kb.home_catalogue import files_of

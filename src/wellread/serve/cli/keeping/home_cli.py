@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from wellread.ingest.backup import export_home
-from wellread.ingest.integrity.restoring import copy_named, restore_copy
+from wellread.ingest.integrity.backups import copy_named, restore_copy
 from wellread.ingest.integrity.verify import VerifyReport
 from wellread.ingest.integrity.verify import verify as verified
 from wellread.kb.home_catalogue import BACKUPS_FOLDER
