@@ -25,8 +25,7 @@ from benchmarks.optech import lines, read
 from benchmarks.paths import eval_data
 from benchmarks.record import save
 from wellread.identity import document_id
-from wellread.ingest.joining.mention_linking import link_mentions
-from wellread.ingest.joining.name_forms import claimed, forms_of
+from wellread.ingest.joining.mention_linking import claimed, forms_of, link_mentions
 from wellread.store.catalogue import Catalogue
 from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Document, EntityFacts

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.ingest.joining.story_words import (
+from wellread.ingest.joining.story_clusters import (
     COMMON_FROM,
     Frequencies,
     alike,

@@ -17,9 +17,8 @@ from wellread.config import WebSettings
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.parsing.kinds import load, loader_name
 from wellread.ingest.sources.addresses import FetchError
-from wellread.ingest.sources.exchange import Exchange
+from wellread.ingest.sources.exchange import Body, Exchange, TooLargeError
 from wellread.ingest.sources.fetching import Fetched, Fetcher, NotModified, fetcher_for
-from wellread.ingest.sources.guarded_network import Body, TooLargeError
 
 NEAR = WebSettings(
     allow_private=True, any_port=True, interval=0, read_timeout=5, timeout=15, max_bytes=100_000

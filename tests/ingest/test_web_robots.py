@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.ingest.sources.server_rules import Robots
+from wellread.ingest.sources.fetching import Robots
 
 
 def allows(text: str, *paths: str) -> list[bool]:

@@ -35,15 +35,13 @@ from wellread.ingest.pipeline.change_detection import (
     with_entries,
     within,
 )
-from wellread.ingest.pipeline.commit import Window, recover, settled, write, writing
+from wellread.ingest.pipeline.commit import VectorFiller, Window, recover, settled, write, writing
 from wellread.ingest.pipeline.job_log import JobLog, OnProgress, Progress, Report, job_log
 from wellread.ingest.pipeline.readers import Readers, open_pool
-from wellread.ingest.pipeline.vector_filler import VectorFiller
 from wellread.ingest.reindex import tidy
 from wellread.ingest.remove import remove_sources
 from wellread.ingest.settings.folder_settings import OnSettings, concerned, settings_in_force
-from wellread.ingest.sources.discover import Input, find_files
-from wellread.ingest.sources.selection import Selection
+from wellread.ingest.sources.discover import Input, Selection, find_files
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.run_logs import JobItem
 

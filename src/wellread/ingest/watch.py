@@ -29,13 +29,13 @@ from wellread.ingest.sources.discover import (
     LIST_EXTENSION,
     FoundFile,
     FoundPage,
+    Selection,
     find_files,
     local_path,
     pattern_of,
     uri_of,
 )
 from wellread.ingest.sources.file_changes import Changed, Changes, Place
-from wellread.ingest.sources.selection import Selection
 from wellread.kb import KnowledgeBase
 from wellread.store.schema.catalogue_values import SourceRecord
 

@@ -35,7 +35,7 @@ from wellread.store.catalogue.documents.reindexing import LiveIndex
 
 INGEST_LOCK = "ingest.lock"
 CHECK_VECTORS = "check_vectors.npz"  # of texts that were only read for a check, by content
-CHUNKING_VERSION = 1  # raise it when ``ingest/parsing/passages.py`` cuts differently
+CHUNKING_VERSION = 1  # raise it when ``ingest/parsing/parse.py`` cuts differently
 SCHEMA_VERSION = 1
 
 

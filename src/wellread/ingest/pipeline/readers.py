@@ -31,8 +31,14 @@ from wellread.ingest.sources.discover import (
     feeds_in,
     is_feed_list,
 )
-from wellread.ingest.sources.entries import ENTRY_LOADER, follow_entries
-from wellread.ingest.sources.fetching import Fetched, Fetcher, NotModified, fetcher_for
+from wellread.ingest.sources.fetching import (
+    ENTRY_LOADER,
+    Fetched,
+    Fetcher,
+    NotModified,
+    fetcher_for,
+    follow_entries,
+)
 from wellread.kb import KnowledgeBase
 from wellread.store.schema.catalogue_values import SourceRecord
 from wellread.types import Document

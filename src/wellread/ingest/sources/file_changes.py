@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import watchfiles
 
-from wellread.ingest.sources.discover import uri_of
-from wellread.ingest.sources.selection import IGNORE_FILE
+from wellread.ingest.sources.discover import IGNORE_FILE, uri_of
 
 logger = logging.getLogger(__name__)
 
