@@ -32,8 +32,8 @@ from wellread.ingest.loaders.base import (
 )
 from wellread.ingest.loaders.html import html
 from wellread.ingest.loaders.office.archives import is_odt, is_office_binary, names_in
-from wellread.ingest.loaders.text import markdown_transcripts
-from wellread.ingest.loaders.text.record_keys import asks, delimiter_of, is_record, kind_of_json
+from wellread.ingest.loaders.text import markdown_files
+from wellread.ingest.loaders.text.records import asks, delimiter_of, is_record, kind_of_json
 from wellread.types import Document
 
 if TYPE_CHECKING:  # settings are read with a library that takes long to import
@@ -85,30 +85,29 @@ class LoaderEntry:
         return found
 
 
-def _entry(name: str, version: str, module: str) -> LoaderEntry:
-    target = f"wellread.ingest.loaders.{module}:load"
-    return LoaderEntry(name=name, version=version, target=target)
+def _entry(name: str, version: str, place: str) -> LoaderEntry:
+    return LoaderEntry(name=name, version=version, target=f"wellread.ingest.loaders.{place}")
 
 
 LOADERS = {
     entry.name: entry
     for entry in (
-        _entry("markdown", "3", "text.markdown_pages"),
-        _entry("markdown-transcript", "3", "text.markdown_transcripts"),
-        _entry("html", "5", "html.html"),
-        _entry("text", "3", "plain"),
-        _entry("pdf", "3", "pdf.pdf"),
-        _entry("captions", "2", "text.transcripts"),
-        _entry("speech", "2", "text.speech"),
-        _entry("feed", "4", "text.feeds"),
-        _entry("records", "3", "text.records"),
-        _entry("rst", "2", "text.restructured"),
-        _entry("docx", "2", "office.office_docx"),
-        _entry("pptx", "2", "office.office_pptx"),
-        _entry("xlsx", "2", "office.office_xlsx"),
-        _entry("odt", "2", "office.office_odt"),
-        _entry("epub", "2", "html.epub"),
-        _entry("office-binary", "1", "office.archives"),
+        _entry("markdown", "3", "text.markdown_files:load"),
+        _entry("markdown-transcript", "3", "text.markdown_files:load_transcript"),
+        _entry("html", "5", "html.html:load"),
+        _entry("text", "3", "plain:load"),
+        _entry("pdf", "3", "pdf.pdf:load"),
+        _entry("captions", "2", "text.transcripts:load"),
+        _entry("speech", "2", "text.transcripts:load_speech"),
+        _entry("feed", "4", "text.feeds:load"),
+        _entry("records", "3", "text.records:load"),
+        _entry("rst", "2", "text.restructured:load"),
+        _entry("docx", "2", "office.office_docx:load"),
+        _entry("pptx", "2", "office.office_pptx:load"),
+        _entry("xlsx", "2", "office.office_xlsx:load"),
+        _entry("odt", "2", "office.books:load_odt"),
+        _entry("epub", "2", "office.books:load_epub"),
+        _entry("office-binary", "1", "office.archives:refuse_binary"),
     )
 }
 
@@ -245,7 +244,7 @@ def _kind_of_office(source: Source) -> str:
 
 def _markdown_kind(source: Source) -> str:
     text = _text(source.data)
-    return "markdown-transcript" if markdown_transcripts.is_transcript(text) else "markdown"
+    return "markdown-transcript" if markdown_files.is_transcript(text) else "markdown"
 
 
 def _text(data: bytes) -> str:

@@ -113,10 +113,6 @@ def _memory() -> int:
     return 0
 
 
-if __name__ == "__main__":
-    main()
-
-
 USUAL_MOST = 3072  # MiB, the default of sources.max_memory; a larger one enlarges every allowance
 _MEBIBYTE = 1 << 20
 
@@ -273,3 +269,7 @@ def started_with(environ: Mapping[str, str] | None = None) -> dict[str, str]:
     kept = parser_environment(os.environ if environ is None else environ)
     # The pool decides how much runs at a time.
     return {**kept, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+if __name__ == "__main__":
+    main()

@@ -32,9 +32,7 @@ from wellread.ingest.loaders.front_matter import (
     split,
 )
 from wellread.ingest.loaders.plain import Blocks, decode
-from wellread.ingest.loaders.text import markdown_pages as markdown
-from wellread.ingest.loaders.text import markdown_transcripts
-from wellread.ingest.loaders.text.markdown_pages import strip_templates
+from wellread.ingest.loaders.text import markdown_files as markdown
 from wellread.ingest.settings.collection import (
     DOCUMENT_FACTS,
     MOST_VALUES,
@@ -129,7 +127,7 @@ class SourceRules:
 
 
 def _is_markdown(loader: Loader) -> bool:
-    return loader in (markdown.load, markdown_transcripts.load)
+    return loader in (markdown.load, markdown.load_transcript)
 
 
 def _entries(source: Source, rule: Rule, facts: Mapping[str, str]) -> Iterator[Document]:
@@ -148,7 +146,7 @@ def _entries(source: Source, rule: Rule, facts: Mapping[str, str]) -> Iterator[D
         blocks = Blocks()
         said = [words for name in rule.text if (words := _words(fields, name))]
         for words in dict.fromkeys(said):
-            markdown.write(blocks, markdown.parse(strip_templates(words)), first_line=1)
+            markdown.write(blocks, markdown.parse(markdown.strip_templates(words)), first_line=1)
         here = Given(fields=fields, facts={**facts, "entry.key": key}, text="\n\n".join(said))
         title = markdown.plain_line(pick(rule.title or ("title", "name"), here)) or key
         if blocks.empty:  # a name alone is still a node
@@ -233,7 +231,7 @@ def _linked(rule: Rule, matter: FrontMatter, given: Given) -> list[Relation]:
     """The edges that links in the body make."""
     if not rule.links:
         return []
-    tokens = markdown.parse(strip_templates(matter.body))
+    tokens = markdown.parse(markdown.strip_templates(matter.body))
     found = markdown.links(tokens) if any(one.href or one.label for one in rule.links) else []
     edges: list[Relation] = []
     for made in rule.links:

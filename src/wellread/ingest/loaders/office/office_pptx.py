@@ -22,11 +22,12 @@ from pptx.slide import Slide
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source, TextBuilder
-from wellread.ingest.loaders.office.archives import name_of, parse
-from wellread.ingest.loaders.office.office import (
+from wellread.ingest.loaders.office.archives import (
     child_of,
     elements,
+    name_of,
     open_office,
+    parse,
     shown,
     table_row,
     value_of,

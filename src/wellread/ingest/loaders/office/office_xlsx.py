@@ -25,7 +25,7 @@ from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import EmptyError, LoaderLimits, Source, TextBuilder
-from wellread.ingest.loaders.office.office import open_office, table_row
+from wellread.ingest.loaders.office.archives import open_office, table_row
 from wellread.ingest.loaders.plain import PARAGRAPH, one_line
 from wellread.types import Document
 
