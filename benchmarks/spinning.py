@@ -23,7 +23,7 @@ from typing import Any
 from wellread.config import load_settings
 from wellread.models.base import Embedder
 from wellread.models.embedders.open_embedder import open_embedder
-from wellread.models.onnxruntime_import import ort
+from wellread.models.onnx_runtime import ort
 
 SPINNING = "session.intra_op.allow_spinning"
 QUESTIONS = 60

@@ -6,7 +6,7 @@ A run has three hands that work at the same time:
   before (``readers.py``);
 - this thread writes what they yield, window by window, so that it is found by its words at once
   (``commit.py`` has the order of writes that keeps a home whole at any kill);
-- another thread embeds what was written (``vector_filler.py``).
+- another thread embeds what was written (the same file).
 
 Every run is a job in the catalogue, with a line per source. It can be cancelled from anywhere;
 what was written stays, and running the same inputs again takes up the rest.

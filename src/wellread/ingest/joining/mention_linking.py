@@ -6,7 +6,8 @@ where it was.
 
 Names are found as whole words, the longest first, none twice: one pass of an Aho-Corasick automaton
 over the folded text finds every spelling of every name; what surrounds a hit, and how it is
-written, decides whether it is one.
+written, decides whether it is one. Names that are everyday words count only as they are written,
+and not where a sentence begins; folding may change the length of a text, so places are led back.
 """
 
 from __future__ import annotations

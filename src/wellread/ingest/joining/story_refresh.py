@@ -6,7 +6,7 @@ cut into news items, these are put into stories, and stories are told.
 Every step is kept in one transaction per batch, and every next step reads what is left to do from
 the catalogue, so that a killed pass goes on where it was, and a pass without news costs a query
 or two. Items go into stories in the order of their dates (``story_clusters.py``); what is told of
-a story is made anew when its items changed (``story_text.py``).
+a story is made anew when its items changed: title, summary and terms are verbatim words of items.
 
 A news item is a whole article, unless the article is a digest (a newsletter, a weekly round-up):
 then its top-level list items are news items, each with the paragraphs that follow it, and so are

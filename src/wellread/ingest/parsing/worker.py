@@ -5,7 +5,14 @@ line ``HEADER BYTES`` (two lengths), then a JSON header, then raw bytes (of a so
 file). JSON and not pickle, so that a hostile file that takes over a parser cannot reach further.
 
 Once the kind of a source is known, ``{"allowed": MiB}`` is sent, and an empty message comes back
-when so much is free; only then is it loaded.
+when so much is free; only then is it loaded. How much a file may take goes by its kind and size:
+a small one that asks for gigabytes is an attack, and many parsers at once share one sum
+(``docs/decisions/057-parsers-and-what-is-installed.md`` has the measurements).
+
+A hostile file that takes a parser over finds no key in its environment and no network. On every
+system the interpreter refuses sockets and look-ups (an audit hook, which cannot be taken out
+again); on Linux (x86-64, arm64) the kernel does, so that it holds for native code as well, and for
+programs that a parser starts. Not kept from it anywhere: the files that its user may read.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 ``wellread-collection.yaml`` names the relation types of the collection, and an ordered list of
 rules; the first rule whose patterns match a file's path says what becomes of it. The reference is
-``docs/collections.md``; ``mapping.py`` carries the rules out, ``id_trees.py`` reads trees ahead.
+``docs/collections.md``; ``mapping.py`` carries the rules out.
 """
 
 from __future__ import annotations

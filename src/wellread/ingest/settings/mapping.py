@@ -1,7 +1,8 @@
 """Carries out a collection's rules on one source: the loader's documents, with our fields filled.
 
 Runs where loaders run: in the worker, with nothing but the source, the settings and its edges from
-trees that were read ahead.
+trees of ids (``hierarchies``): these are read before the run, in parser processes too, since a
+loader sees one source at a time.
 """
 
 from __future__ import annotations

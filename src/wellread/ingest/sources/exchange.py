@@ -2,6 +2,12 @@
 
 Requests to one host follow one another, never two at a time and never faster than
 ``web.interval``. Nothing is kept between two requests: no cookie, no connection.
+
+It is a back end for httpcore, the layer below httpx, because only there can two things be promised:
+the name is resolved once and the connection made to what it resolved to, so that a name which
+changes its mind between check and use (DNS rebinding) gains nothing; and every read ends at one
+deadline, so that a server which sends a byte now and then, in headers too, holds nobody up. A body
+is cut off at a limit while it is unpacked: a few kilobytes can unpack to gigabytes.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 An address is given by a person, but also by feeds, lists and redirects, which anybody may write.
 Every hop is therefore parsed, resolved and judged like the first (see ``addresses.py``).
+
+A feed's entries lead to whole articles where the feed carries only their beginning. What was
+followed is remembered by a digest of the entry, so that a page is asked for once.
 """
 
 from __future__ import annotations

@@ -5,7 +5,9 @@ up or down. Text may be turned, by the page (``/Rotate``) or on it (a table set 
 piece has two boxes: where it is seen on the displayed page, and where it would stand if the page
 were turned until it reads from left to right.
 
-Rows of short pieces whose cells stand apart are tables.
+White and unpainted letters mostly are not seen; but the text that recognition lays under a scanned
+page is unpainted too, and white letters may stand on a dark ground. So a page with such letters is
+drawn, and what shows nothing where the letters should be is not read.
 """
 
 from __future__ import annotations

@@ -1,7 +1,11 @@
-"""Markdown with front matter: pages, and entities of a knowledge commons.
+"""Markdown with front matter: pages, entities of a knowledge commons, and transcripts.
 
 The stored text is what a reader of the rendered page sees, in plain characters: headings and
 paragraphs, ``- `` before list items, ``cell | cell`` table rows, code as it is.
+
+The turns of a transcript are told by their first line: ``**Name**: text``, ``**Name:** 00:12:14``,
+``Name: [12:14]``, ``[00:12:14] Name: text``, and ``Name:`` alone where the name is known from other
+turns or from the front matter.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """Records: news items and past questions in JSON Lines or a JSON list, past questions in CSV.
 
 An item has ``text`` (or ``content`` or ``body``). A past question has ``question`` and at least
-one of ``answer``, ``feedback`` and a score; see ``record_keys`` for its fields.
+one of ``answer``, ``feedback`` and a score. Names are compared in lower case with underscores, so
+``citationUrl``, ``Citation URL`` and ``citation-url`` are one. A table has the judgement of each
+sentence in columns of its own: ``sentence_1_score``, ``Sentence 2 content issue``, ``harmful_1``.
 """
 
 from __future__ import annotations

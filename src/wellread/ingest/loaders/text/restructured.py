@@ -1,6 +1,9 @@
 """reStructuredText: sections, paragraphs, lists, tables and code, with source lines.
 
-docutils parses with file access, raw markup and configuration files switched off.
+docutils parses with file access, raw markup and configuration files switched off. Most files are
+written for Sphinx and its extensions: while one is parsed, every unknown directive or role keeps
+its words and does nothing else. docutils is off by some lines for titles, directives and what is
+nested in them, so the words of a block are looked for around the line that it gives.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Captions: WebVTT, SRT and SBV, with times and, where the file names them, speakers.
+"""Transcripts with times: captions (WebVTT, SRT, SBV), and the JSON of speech-to-text tools.
 
 The cues of one turn are joined into a paragraph; each keeps its time as a mark. The parser of
-webvtt-py skips what it cannot read, so every timing line is checked here first.
+webvtt-py skips what it cannot read, so every timing line is checked here first. The pieces of a
+tool become cues too; where it gives times for single words, a cue is a sentence of one speaker.
 """
 
 from __future__ import annotations
