@@ -1,5 +1,4 @@
-"""A whole home in one file, for backup and for moving it to another machine: written, and read
-back.
+"""A whole home in one file, for backup and for another machine: written, and read back.
 
 The file is a tar archive (packed when its name says so) of the settings, a snapshot of the
 catalogue, the live index, and a manifest with a digest of every file. Both ends are all or

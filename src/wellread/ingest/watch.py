@@ -177,7 +177,7 @@ class _Watch:
 
     def follow(self, changes: Changes, stop: threading.Event) -> None:
         """Wait for something to do, and do it."""
-        self._know_pages(self._sources(), starting=True)
+        self._know_pages(self.kb.catalogue.sources(self.collection), starting=True)
         while not stop.is_set():
             self._step()
             self.pending |= changes.wait(LOOK_SECONDS)
@@ -219,7 +219,7 @@ class _Watch:
 
     def _matters(self, uris: frozenset[str]) -> bool:
         """Whether a run would find anything at ``uris`` that it does not know already."""
-        known = self._sources()
+        known = self.kb.catalogue.sources(self.collection)
         sources = self.kb.settings.sources
         follow = sources.follow_links
         found = find_files(self.inputs, sources.exclude, only=uris, follow_links=follow)
@@ -233,19 +233,12 @@ class _Watch:
         chosen = Selection(uris)
         return any(chosen.covers(uri) and uri not in there for uri in known)
 
-    def _sources(self) -> dict[str, SourceRecord]:
-        """What is known of all that a run reads, also of what moved into other collections."""
-        known: dict[str, SourceRecord] = {}
-        for records in self.kb.catalogue.moved_sources(self.collection).values():
-            known |= records
-        return known | self.kb.catalogue.sources(self.collection)
-
     def _done(self, report: Report, due: frozenset[str]) -> None:
         if self.pending.lost and self.rescan_seconds:
             self.rescan_at = time.monotonic() + self.rescan_seconds
         self.pending = Changed()
         self.retry_at = self.failures = 0
-        known = self._sources()
+        known = self.kb.catalogue.sources(self.collection)
         self._know_pages(known, starting=False)
         failed = {row.uri for row in report.rows if row.status == "failed"}
         now = datetime.now(UTC)
