@@ -46,8 +46,8 @@ WINDOW_PASSAGES = 512  # written to the index and committed together
 WINDOW_SECONDS = 5.0  # a window that fills slowly is written after that
 FOLD_PASSAGES = 20_000  # rows that searches scan one by one, until they are folded in
 MOVED = (
-    "what it held is, or some of it, in a collection of fewer readers since the upgrade, and would be "
-    "open to all of this one; read it there: wellread sync FILE --collection NAME"
+    "some of what it held is in a collection of fewer readers since the upgrade, and would be open "
+    "to all of this one; read it there: wellread sync FILE --collection NAME"
 )
 LOOK_SECONDS = 0.2  # between two reports of progress while only vectors are missing
 

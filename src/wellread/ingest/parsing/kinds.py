@@ -103,7 +103,7 @@ LOADERS = {
         _entry("records", "3", "text.records:load"),
         _entry("rst", "2", "text.restructured:load"),
         _entry("docx", "2", "office.office_docx:load"),
-        _entry("pptx", "2", "office.office_pptx:load"),
+        _entry("pptx", "3", "office.office_pptx:load"),
         _entry("xlsx", "2", "office.office_xlsx:load"),
         _entry("odt", "2", "office.books:load_odt"),
         _entry("epub", "2", "office.books:load_epub"),

@@ -235,8 +235,6 @@ def _stream(data: bytes) -> str:
 
 _RELATIONS = "_rels/.rels"
 _CORE = "/metadata/core-properties"
-_STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
-_TRANSITIONAL = rb"http://schemas.openxmlformats.org/\1/2006/"
 # Titles that programs give by themselves, and programs that call themselves the author.
 _NO_TITLE = re.compile(
     r"(?:word document|powerpoint presentation|pr[äe]sentation|presentation|document|dokument|book"
@@ -317,17 +315,17 @@ def _listed(value: str, between: str) -> tuple[str, ...]:
 
 
 def _mended(data: bytes, archive: zipfile.ZipFile) -> bytes:
-    """The file in the names that the libraries know, without relations to parts that are not there.
+    """The file without relations to parts that are not there.
 
     Some programs leave them behind when a picture is taken out, and the libraries refuse such a
     file as a whole.
     """
     names = set(archive.namelist())
-    mended = _transitional(archive)
+    mended: dict[str, bytes] = {}
     for name in sorted(names):
         if name.endswith(".rels"):
             try:
-                root = parse(mended.get(name) or archive.read(name), name)
+                root = parse(archive.read(name), name)
             except SourceError:  # the library says what is wrong, if it needs the part at all
                 continue
             gone = [one for one in root if _leads_nowhere(one, name, names)]
@@ -342,18 +340,6 @@ def _mended(data: bytes, archive: zipfile.ZipFile) -> bytes:
         for name in dict.fromkeys(archive.namelist()):
             copy.writestr(name, mended.get(name) or archive.read(name))
     return stream.getvalue()
-
-
-def _transitional(archive: zipfile.ZipFile) -> dict[str, bytes]:
-    """The parts of a Strict Open XML file with the names of the usual, transitional form.
-
-    "Strict Open XML" (ISO/IEC 29500-1) differs in little but the addresses of its namespaces.
-    """
-    named = [name for name in archive.namelist() if name.endswith((".xml", ".rels"))]
-    if _RELATIONS not in named or not _STRICT.search(archive.read(_RELATIONS)):
-        return {}
-    parts = {name: archive.read(name) for name in named}
-    return {name: _STRICT.sub(_TRANSITIONAL, held) for name, held in parts.items()}
 
 
 def _leads_nowhere(relation: etree._Element, name: str, names: set[str]) -> bool:
