@@ -160,7 +160,7 @@ class _LimitedStream(httpcore.NetworkStream):
         return self._stream.get_extra_info(info)
 
 
-ENCODINGS = "gzip, deflate"
+ENCODING = "gzip"
 
 _GZIP = zlib.MAX_WBITS | 16
 _GZIP_START = b"\x1f\x8b"
@@ -190,10 +190,9 @@ class Body:
         self._packed = 0
         self._pieces: list[bytes] = []
         self._length = 0
-        self._head = b""
-        self._encoding = encoding.strip().lower().removeprefix("x-")
-        self._unpacker: zlib._Decompress | None = None
-        if self._encoding not in ("", "identity", "gzip", "deflate"):
+        self._packs = encoding.strip().lower().removeprefix("x-") == ENCODING
+        self._unpacker = zlib.decompressobj(_GZIP)
+        if not self._packs and encoding.strip().lower() not in ("", "identity"):
             raise BadEncodingError(f"packed as {encoding[:40]}, which was not asked for")
 
     def feed(self, chunk: bytes) -> None:
@@ -205,13 +204,13 @@ class Body:
         self._packed += len(chunk)
         if self._packed > self._limit:
             raise TooLargeError
-        if self._encoding in ("", "identity"):
+        if not self._packs:
             self._keep(chunk)
             return
         try:
             self._unpack(chunk)
         except zlib.error as error:
-            raise BadEncodingError(f"not {self._encoding} as it says: {error}") from error
+            raise BadEncodingError(f"not gzip as it says: {error}") from error
 
     def finish(self) -> bytes:
         """The whole body.
@@ -219,20 +218,11 @@ class Body:
         Raises:
             BadEncodingError: it ends in the middle.
         """
-        unpacker = self._unpacker
-        if unpacker is None and self._head:
-            raise BadEncodingError(f"not {self._encoding} as it says")
-        if unpacker is not None and not unpacker.eof:
+        if self._packs and self._packed and not self._unpacker.eof:
             raise BadEncodingError("the packed data ends in the middle")
         return b"".join(self._pieces)
 
     def _unpack(self, chunk: bytes) -> None:
-        if self._unpacker is None:
-            self._head += chunk
-            if len(self._head) < 2:  # it takes two bytes to see what it is
-                return
-            chunk, self._head = self._head, b""
-            self._unpacker = zlib.decompressobj(self._window_bits(chunk))
         while chunk:
             if self._unpacker.eof:
                 if not chunk.startswith(_GZIP_START):  # padding after the end
@@ -241,13 +231,6 @@ class Body:
             # One byte more than is left shows that there is too much.
             self._keep(self._unpacker.decompress(chunk, self._limit - self._length + 1))
             chunk = self._unpacker.unconsumed_tail or self._unpacker.unused_data
-
-    def _window_bits(self, head: bytes) -> int:
-        """By the first bytes: servers call both raw deflate and zlib ``deflate``."""
-        if self._encoding == "gzip" or head.startswith(_GZIP_START):
-            return _GZIP
-        is_zlib = head[0] & 0x0F == 8 and int.from_bytes(head[:2]) % 31 == 0
-        return zlib.MAX_WBITS if is_zlib else -zlib.MAX_WBITS
 
     def _keep(self, piece: bytes) -> None:
         self._length += len(piece)
@@ -350,7 +333,7 @@ class Exchange:
             "Host": address.netloc.decode("ascii"),
             "User-Agent": self._agent,
             "Accept": "*/*",
-            "Accept-Encoding": ENCODINGS,
+            "Accept-Encoding": ENCODING,
             "Connection": "close",
             **headers,
         }
