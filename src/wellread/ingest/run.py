@@ -37,7 +37,7 @@ from wellread.ingest.pipeline.job_log import JobLog, OnProgress, Progress, Repor
 from wellread.ingest.pipeline.readers import Readers, open_pool
 from wellread.ingest.reindex import tidy
 from wellread.ingest.remove import remove_sources
-from wellread.ingest.settings.folder_settings import OnSettings, concerned, settings_in_force
+from wellread.ingest.settings.folder_settings import concerned, settings_in_force
 from wellread.ingest.sources.discover import Input, Selection, find_files
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.run_logs import JobItem
@@ -60,7 +60,6 @@ class Order:
         inputs: files, folders, globs, web addresses, and standard input already read.
         settings: a settings file for the collection.
         only: uris to look at; None: all of the inputs.
-        folder_settings: agrees to settings that lie in an added folder and leave out files.
     """
 
     action: Literal["add", "sync"]
@@ -68,14 +67,12 @@ class Order:
     collection: str
     settings: Path | None = None
     only: frozenset[str] | None = None
-    folder_settings: OnSettings | None = None
 
 
 class Syncing(TypedDict, total=False):
     """What ``sync`` may be told beside its inputs."""
 
     collection: str
-    folder_settings: OnSettings | None
     on_progress: OnProgress | None
     only: frozenset[str] | None
 
@@ -85,7 +82,6 @@ class Adding(TypedDict, total=False):
 
     collection: str
     settings: Path | None
-    folder_settings: OnSettings | None
     on_progress: OnProgress | None
 
 
@@ -95,7 +91,6 @@ def add(
     *,
     collection: str = "default",
     settings: Path | None = None,
-    folder_settings: OnSettings | None = None,
     on_progress: OnProgress | None = None,
 ) -> Report:
     """Take in files, folders, globs and web addresses. One bad source never stops the others.
@@ -104,11 +99,9 @@ def add(
         settings: how fields and links of the sources map to ours (docs/collections.md). It is
             kept for later runs and holds for the whole collection; ``wellread-collection.yaml``
             in an added folder holds for that folder.
-        folder_settings: agrees to settings of a folder that leave out files; None refuses.
 
     Raises:
-        SettingsError: a settings file says something that cannot be understood, or one of a
-            folder leaves out files and nobody agreed.
+        SettingsError: a settings file says something that cannot be understood.
         StoreError: a store refused (disk full); what was written before stays.
         ModelError: the embedder failed; texts that were written stay, and are found by words.
     """
@@ -117,7 +110,6 @@ def add(
         inputs=_lasting(inputs),
         collection=collection,
         settings=settings,
-        folder_settings=folder_settings,
     )
     return _one_run(kb, order, on_progress)
 
@@ -127,7 +119,6 @@ def sync(
     inputs: Sequence[Input],
     *,
     collection: str = "default",
-    folder_settings: OnSettings | None = None,
     on_progress: OnProgress | None = None,
     only: frozenset[str] | None = None,
 ) -> Report:
@@ -147,7 +138,6 @@ def sync(
         inputs=_lasting(inputs),
         collection=collection,
         only=only,
-        folder_settings=folder_settings,
     )
     return _one_run(kb, order, on_progress)
 
@@ -215,7 +205,6 @@ class _Run:
             paths,
             order.settings,
             found=found,
-            ask=order.folder_settings,
         )
         rules = source_rules(self.settings, self.found, found, self.known, pool)
         moved = kb.catalogue.moved_sources(order.collection).values()
