@@ -155,15 +155,6 @@ def forms_of(entities: Iterable[EntityNode]) -> dict[str, tuple[Form, ...]]:
     }
 
 
-def claimed(forms: Mapping[str, tuple[Form, ...]]) -> list[str]:
-    """Spellings that several entities have an equal claim to; nobody is found by them."""
-    return [
-        folded
-        for folded, those in forms.items()
-        if len({form.entity_id for form in those if form.rank == those[0].rank}) > 1
-    ]
-
-
 def _forms(entity: EntityNode) -> Iterator[Form]:
     given = (entity.title, *entity.aliases)
     own = _readable(entity.id, given)

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from ctypes import c_uint, create_string_buffer
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from math import degrees, hypot
 from typing import NamedTuple
 
@@ -265,26 +265,12 @@ class OutlineEntry(NamedTuple):
 def outline_of(document: pdfium.PdfDocument) -> list[OutlineEntry]:
     """The file's outline in order; one that refers to itself is cut."""
     found: list[OutlineEntry] = []
-    waiting = [(pdfium_raw.FPDFBookmark_GetFirstChild(document.raw, None), 1)]
-    while waiting and len(found) < OUTLINE_ENTRIES:
-        bookmark, level = waiting.pop()
-        if not bookmark:
-            continue
-        waiting.append((pdfium_raw.FPDFBookmark_GetNextSibling(document.raw, bookmark), level))
-        if level < OUTLINE_LEVELS:
-            child = pdfium_raw.FPDFBookmark_GetFirstChild(document.raw, bookmark)
-            waiting.append((child, level + 1))
-        target = pdfium_raw.FPDFBookmark_GetDest(document.raw, bookmark)
-        page = pdfium_raw.FPDFDest_GetDestPageIndex(document.raw, target) + 1 if target else 0
-        found.append(OutlineEntry(_bookmark_title(bookmark), level, max(page, 0)))
+    for bookmark in islice(document.get_toc(max_depth=OUTLINE_LEVELS), OUTLINE_ENTRIES):
+        target = bookmark.get_dest()
+        page = target.get_index() if target is not None else None
+        place = 0 if page is None else page + 1
+        found.append(OutlineEntry(plain.one_line(bookmark.get_title()), bookmark.level + 1, place))
     return found
-
-
-def _bookmark_title(bookmark: object) -> str:
-    length = pdfium_raw.FPDFBookmark_GetTitle(bookmark, None, 0)
-    held = create_string_buffer(length)
-    pdfium_raw.FPDFBookmark_GetTitle(bookmark, held, length)
-    return plain.one_line(held.raw[: max(length - 2, 0)].decode("utf-16-le", "replace"))
 
 
 CELL_GAP = 0.02  # share of the page's width between two cells of a table
