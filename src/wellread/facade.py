@@ -319,12 +319,11 @@ class Wellread:
         """
         return remove_named(self.kb, collection, [str(name) for name in names], prove=prove)
 
-    def verify(self, *, repair: bool = False, deep: bool = False) -> VerifyReport:
+    def verify(self, *, repair: bool = False) -> VerifyReport:
         """Compare all stores with each other, row by row.
 
         Args:
             repair: whether to mend what can be mended.
-            deep: whether to search for every document and embed every passage again (minutes).
 
         Returns:
             Counts and problems.
@@ -333,7 +332,7 @@ class Wellread:
             StoreError: the catalogue cannot be read, or another run is writing.
             ModelError: rows lack vectors, and the embedder failed.
         """
-        return verify(self.kb, repair=repair, deep=deep)
+        return verify(self.kb, repair=repair)
 
     def close(self) -> None:
         """Let go of files and connections. Closing twice is no error; all else is one."""

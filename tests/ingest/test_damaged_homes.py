@@ -260,20 +260,6 @@ def test_a_full_disk_is_not_taken_for_damage(
     assert not isinstance(told.value, DamageError)
 
 
-# --- deep ---
-
-
-def test_vectors_of_another_text_are_found_by_a_deep_look(kb: KnowledgeBase) -> None:
-    ferry = known(kb, "ferry")
-    (passage, *_) = kb.catalogue.passages_of([ferry])
-    kb.index.set_vectors([passage.id], kb.embedder.embed(["something else entirely"], "passage"))
-    assert verify(kb).problems == ()
-    ((kind, subject),) = ((one.kind, one.subject) for one in verify(kb, deep=True).problems)
-    assert (kind, subject) == (damage.WRONG_VECTOR, ferry)
-    assert verify(kb, repair=True, deep=True).clean
-    assert verify(kb, deep=True).problems == ()
-
-
 # --- backups by themselves ---
 
 

@@ -194,18 +194,15 @@ SAMPLE_PASSAGES = 8  # of a document
 _WORD = re.compile(r"(?<![^\W_])[A-Za-z]{4,16}(?![^\W_])")
 
 
-def check_search(
-    kb: KnowledgeBase, unsure: Collection[str], most: int = SAMPLE_DOCUMENTS
-) -> list[Problem]:
+def check_search(kb: KnowledgeBase, unsure: Collection[str]) -> list[Problem]:
     """Searches that fail, or that do not find what is there.
 
     Args:
         unsure: documents whose rows are known to be damaged.
-        most: how many documents are searched for.
     """
     found: dict[str, str] = {}
     # The same documents every time: those with the smallest ids, which are hashes.
-    sample = sorted(kb.catalogue.document_ids())[:most]
+    sample = sorted(kb.catalogue.document_ids())[:SAMPLE_DOCUMENTS]
     for known in sample:
         facts = kb.catalogue.facts([known]).get(known)
         if facts is None or known in unsure:
@@ -352,39 +349,3 @@ def _sorted(ids: Sequence[int], contents: Sequence[int]) -> tuple[Numbers, Numbe
     keys, values = np.array(ids, dtype=np.uint64), np.array(contents, dtype=np.uint64)
     order = np.argsort(keys, kind="stable")
     return keys[order], values[order]
-
-
-LEAST_COSINE = 0.99  # of a stored vector and the same passage embedded again
-
-
-def check_vectors(kb: KnowledgeBase, unsure: Collection[str]) -> list[Problem]:
-    """Documents whose stored vectors are not what the embedder gives for their passages.
-
-    Raises:
-        ModelError: the embedder failed.
-    """
-    problems = []
-    waiting = set(kb.catalogue.integrity.owed())
-    for known in sorted(kb.catalogue.document_ids()):
-        if known in unsure or known in waiting:
-            continue
-        wrong = _wrong_vectors(kb, known)
-        if wrong:
-            problems.append(
-                Problem(kind=damage.WRONG_VECTOR, subject=known, detail=f"{wrong} passages")
-            )
-    return problems
-
-
-def _wrong_vectors(kb: KnowledgeBase, document_id: str) -> int:
-    passages = kb.catalogue.passages_of([document_id])
-    if not passages:
-        return 0
-    texts = [f"{one.context}\n{one.text}" if one.context else one.text for one in passages]
-    alone = Filters(document_ids=(document_id,))
-    wrong = 0
-    for one, vector in zip(passages, kb.embedder.embed(texts, "passage"), strict=True):
-        found = kb.index.search_vector(vector, alone, len(passages))
-        scores = {hit.passage_id: hit.score for hit in found}
-        wrong += bool(vector.any()) and scores.get(one.id, 0.0) < LEAST_COSINE
-    return wrong

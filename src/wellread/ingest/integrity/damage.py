@@ -32,7 +32,6 @@ MISCOUNTED = "number of passages is noted wrong"
 # --- the rest of the catalogue ---
 CATALOGUE = "the catalogue cannot be used as it is"
 BACKUP = "backup is damaged"
-WRONG_VECTOR = "vectors are not those of their passages"
 FILE = "damage in the catalogue's file"
 REFERENCE = "row that points to nothing"
 UNSOURCED = "document without a source"

@@ -19,11 +19,9 @@ from wellread.ingest.integrity.backups import (
 )
 from wellread.ingest.integrity.checks_catalogue import check_catalogue, check_texts, cut_again
 from wellread.ingest.integrity.checks_index import (
-    SAMPLE_DOCUMENTS,
     check_index,
     check_notes,
     check_search,
-    check_vectors,
     drop_next,
     drop_orphans,
     fill_again,
@@ -46,7 +44,6 @@ ON_SERVER = (
     "replicas and backups are the server's and were not looked at"
 )
 ROUNDS = 3  # of looking and mending: mending may bring further damage to light
-EVERY = 1_000_000_000
 COUNTED = (
     "sources", "entities", "relations", "mentions", "stories", "answers", "cached_answers", "gaps"
 )  # fmt: skip
@@ -70,29 +67,25 @@ class VerifyReport:
         return all(problem.repaired for problem in self.problems)
 
 
-def verify(kb: KnowledgeBase, *, repair: bool = False, deep: bool = False) -> VerifyReport:
+def verify(kb: KnowledgeBase, *, repair: bool = False) -> VerifyReport:
     """Compare the stores with each other, row by row; with ``repair``, mend what can be mended.
 
     A text that was damaged cannot be mended from inside: its source is read again by the next run
     that finds it, and the problem stays until then.
 
-    Args:
-        deep: search for every document's passages, and embed every one again; takes minutes.
-
     Raises:
         StoreError: another run is writing (with ``repair``), or the disk refuses.
-        ModelError: with ``repair``: rows have no vectors, and the embedder failed; with ``deep``:
-            it failed.
+        ModelError: with ``repair``: rows have no vectors, and the embedder failed.
     """
     if not repair:
-        return _examine(kb, alone=False, deep=deep)
+        return _examine(kb, alone=False)
     found: list[Problem] = []
     for round_ in range(ROUNDS):
         with writing(kb):
             lost = _replaced(kb)
             if not all(problem.repaired for problem in lost):
                 return VerifyReport(counts={}, problems=tuple(lost))
-            report = _examine(kb, alone=True, deep=deep)
+            report = _examine(kb, alone=True)
             mend(kb, report.problems)
         fresh = _unknown([*lost, *report.problems], found)
         found += fresh
@@ -142,7 +135,7 @@ def _purge(kb: KnowledgeBase) -> None:
         purge(kb)
 
 
-def _examine(kb: KnowledgeBase, *, alone: bool, deep: bool) -> VerifyReport:
+def _examine(kb: KnowledgeBase, *, alone: bool) -> VerifyReport:
     """``alone``: the caller holds the writers' lock."""
     state = _state(kb)
     if state.lost:
@@ -156,9 +149,7 @@ def _examine(kb: KnowledgeBase, *, alone: bool, deep: bool) -> VerifyReport:
     rows, in_index = check_index(kb, expected)
     if all(problem.kind != damage.UNREADABLE for problem in in_index):
         unsure = {problem.subject for problem in in_index}
-        in_index += check_search(kb, unsure, EVERY if deep else SAMPLE_DOCUMENTS)
-        if deep:
-            in_index += check_vectors(kb, unsure)
+        in_index += check_search(kb, unsure)
     tables = kb.catalogue.integrity.row_counts()
     counts = {
         "documents": expected.documents,
@@ -259,7 +250,7 @@ REMEDIES: tuple[tuple[tuple[str, ...], Remedy], ...] = (
     ((damage.OUTSIDE, damage.OVERLAPPING, damage.UNCOVERED, damage.MISNAMED), _cut_again),
     ((damage.ORPHAN,), drop_orphans),
     ((damage.MISSING, damage.DUPLICATE, damage.DIFFERENT), write_again),
-    ((damage.NO_VECTOR, damage.WRONG_VECTOR), _owe),
+    ((damage.NO_VECTOR,), _owe),
     ((damage.DAMAGED, damage.MARKS), _read_again),
     ((damage.EMPTIED,), _read_emptied),
     ((damage.NOT_STALE,), lambda kb, ids: kb.catalogue.forgetting.mark_stale(ids)),

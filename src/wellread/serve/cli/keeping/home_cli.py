@@ -25,13 +25,6 @@ app = typer.Typer(rich_markup_mode=None)
 def verify(
     context: typer.Context,
     repair: Annotated[bool, typer.Option("--repair", help="Mend what does not match.")] = False,
-    deep: Annotated[
-        bool,
-        typer.Option(
-            "--deep",
-            help="Also embed every passage again and search for every document. Takes minutes.",
-        ),
-    ] = False,
 ) -> None:
     """Check that catalogue and index hold the same.
 
@@ -39,7 +32,7 @@ def verify(
     """
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        report = verified(kb, repair=repair, deep=deep)
+        report = verified(kb, repair=repair)
     _end_with(terminal, report)
 
 
