@@ -82,7 +82,8 @@ def verify(kb: KnowledgeBase, *, repair: bool = False) -> VerifyReport:
     found: list[Problem] = []
     for round_ in range(ROUNDS):
         with writing(kb):
-            lost = _replaced(kb)
+            state = _state(kb)
+            lost = [replace_lost(kb, state.lost)] if state.lost else []
             if not all(problem.repaired for problem in lost):
                 return VerifyReport(counts={}, problems=tuple(lost))
             report = _examine(kb, alone=True)
@@ -117,12 +118,6 @@ def _state(kb: KnowledgeBase) -> FileState:
     if is_unmade(path) and not has_remains(kb.home):
         return FileState()
     return inspect_file(path)
-
-
-def _replaced(kb: KnowledgeBase) -> list[Problem]:
-    """Put a backup in place of a catalogue that cannot be used; what was wrong with it."""
-    lost = _state(kb).lost
-    return [replace_lost(kb, lost)] if lost else []
 
 
 def _purge(kb: KnowledgeBase) -> None:

@@ -295,12 +295,8 @@ def _fits(text: str, span: Span, form: Form) -> bool:
         return True
     if not _is_written(text, span, form):
         return False
-    return form.case == "exact" or form.written[:1].islower() or not _begins(text, span.start)
-
-
-def _begins(text: str, start: int) -> bool:
-    """Whether a sentence, a line or a quotation begins at ``start``."""
-    return _SENTENCE_START.search(text[max(0, start - LOOK_BACK) : start]) is not None
+    begins = _SENTENCE_START.search(text[max(0, span.start - LOOK_BACK) : span.start])
+    return form.case == "exact" or form.written[:1].islower() or not begins
 
 
 def _is_whole(text: str, span: Span) -> bool:

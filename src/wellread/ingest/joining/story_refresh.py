@@ -103,15 +103,12 @@ def _parts(document: Document) -> list[_Part]:
     parts: list[_Part] = []
     for span, section, listed in _pieces(document):
         last = parts[-1] if parts else None
-        if last is None or last.section != section or listed or _full(last, span):
+        full = last and not last.listed and span.end - last.span.start > LONGEST_PROSE
+        if last is None or last.section != section or listed or full:
             parts.append(_Part(span=span, section=section, listed=listed))
         else:
             parts[-1] = replace(last, span=Span(start=last.span.start, end=span.end))
     return parts
-
-
-def _full(part: _Part, more: Span) -> bool:
-    return not part.listed and more.end - part.span.start > LONGEST_PROSE
 
 
 def _pieces(document: Document) -> Iterator[tuple[Span, Section, bool]]:
@@ -215,7 +212,9 @@ def refresh(kb: KnowledgeBase, collection: str) -> StoryReport:
     if not kb.settings.stories.enabled:
         return StoryReport()
     stored = kb.catalogue.stories
-    if stored.begin(collection, _rules(kb)):
+    # Changes with everything that decides which items are in which story.
+    rules = f"{SCHEME}/{kb.settings.stories.join_threshold}/{kb.settings.stories.window_days}"
+    if stored.begin(collection, rules):
         logger.info("making the stories of %s anew, because of other settings", collection)
     documents, items, repeats = _place(kb, collection)
     untold = stored.untold(collection)
@@ -226,12 +225,6 @@ def refresh(kb: KnowledgeBase, collection: str) -> StoryReport:
         stored.drop_empty(collection)
         logger.info("%s: %d new news items, %d stories told", collection, items, told)
     return StoryReport(documents=documents, items=items, repeats=repeats, told=told)
-
-
-def _rules(kb: KnowledgeBase) -> str:
-    """Changes with everything that decides which items are in which story."""
-    settings = kb.settings.stories
-    return f"{SCHEME}/{settings.join_threshold}/{settings.window_days}"
 
 
 def _place(kb: KnowledgeBase, collection: str) -> tuple[int, int, int]:

@@ -14,7 +14,6 @@ import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from importlib.metadata import EntryPoint
 from pathlib import PurePosixPath
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
@@ -138,14 +137,14 @@ _DECODED = frozenset(
 def loaders() -> Mapping[str, LoaderEntry]:
     """Every loader there is by its name: ours, and those that other packages bring."""
     added = {
-        name: LoaderEntry(name=name, version=_release(point), target=point.value)
+        name: LoaderEntry(
+            name=name,
+            version=f"{point.dist.name}-{point.dist.version}" if point.dist else point.value,
+            target=point.value,
+        )
         for name, point in plugins.installed(plugins.LOADERS).items()
     }
     return {**LOADERS, **added}
-
-
-def _release(point: EntryPoint) -> str:
-    return f"{point.dist.name}-{point.dist.version}" if point.dist else point.value
 
 
 def is_current(identity: str, rules: SourceRules | None = None) -> bool:
@@ -225,7 +224,8 @@ def kind_of(source: Source) -> str:
     if binary := _kind_of_office(source):
         return binary
     if by_extension == "markdown":
-        return _markdown_kind(source)
+        talk = markdown_files.is_transcript(_text(source.data))
+        return "markdown-transcript" if talk else "markdown"
     if by_extension in _OWN_WORD:
         return by_extension
     return _kind_of_markup(source) or by_extension or _kind_of_lines(source)
@@ -240,11 +240,6 @@ def _kind_of_office(source: Source) -> str:
     return next(
         (kind for part, kind in _OFFICE_PARTS if any(part.fullmatch(name) for name in names)), ""
     )
-
-
-def _markdown_kind(source: Source) -> str:
-    text = _text(source.data)
-    return "markdown-transcript" if markdown_files.is_transcript(text) else "markdown"
 
 
 def _text(data: bytes) -> str:

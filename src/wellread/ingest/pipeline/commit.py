@@ -234,7 +234,12 @@ def _write(kb: KnowledgeBase, window: Window, sources: Sequence[ReadSource]) -> 
     with writing(kb):
         parts = kb.live()
         if window.tokens != parts.tokens:  # the index was switched to another size of passages
-            sources = [_cut_anew(source, parts.tokens) for source in sources]
+            sources = [
+                replace(
+                    one, documents=[cut_up(each.document, parts.tokens) for each in one.documents]
+                )
+                for one in sources
+            ]
         live = kb.catalogue.live_hashes(each.id for source in sources for each in source.documents)
         changes = [
             SourceChange(
@@ -266,10 +271,6 @@ def _write(kb: KnowledgeBase, window: Window, sources: Sequence[ReadSource]) -> 
         kb.catalogue.commit(changes, noted)
         drop_noted(kb, parts.index)
     return len(rows)
-
-
-def _cut_anew(source: ReadSource, tokens: int) -> ReadSource:
-    return replace(source, documents=[cut_up(each.document, tokens) for each in source.documents])
 
 
 def _hashes(parsed: ParsedDocument) -> tuple[str, str]:

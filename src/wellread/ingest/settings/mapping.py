@@ -103,7 +103,8 @@ class SourceRules:
             return
         if loader is None:
             raise SourceError(source.uri, "unknown kind of file")
-        text = decode(source) if _is_markdown(loader) else ""
+        is_markdown = loader in (markdown.load, markdown.load_transcript)
+        text = decode(source) if is_markdown else ""
         matter = split(text, source.uri)
         for document in loader(source, limits):
             own = {name: getattr(document, name.partition(".")[2]) for name in DOCUMENT_FACTS}
@@ -125,10 +126,6 @@ class SourceRules:
         rule = Rule.model_validate(plain["rule"])
         edges = tuple(from_plain(Relation, edge) for edge in plain["edges"])
         return cls(rule=rule, relative=plain["relative"], edges=edges)
-
-
-def _is_markdown(loader: Loader) -> bool:
-    return loader in (markdown.load, markdown.load_transcript)
 
 
 def _entries(source: Source, rule: Rule, facts: Mapping[str, str]) -> Iterator[Document]:

@@ -196,7 +196,10 @@ class TrainedReader:
         pairs = [
             (place, (question, [*([each.title] if each.title else []), *run]))
             for place, each in enumerate(texts)
-            for run in _nearest(asked, windows(each.text) or [[""]])
+            for run in sorted(
+                windows(each.text) or [[""]],
+                key=lambda run: -len(asked & parse(" ".join(run)).stem_set),
+            )[:WINDOWS]
         ]
         best = np.full(len(texts), -np.inf)
         read = self._model.read([pair for _, pair in pairs])
@@ -212,10 +215,6 @@ class TrainedReader:
         """
         found = self._model.read([(question, text) for text in texts])
         return [Reading(answers=each.answers, sentences=each.chosen) for each in found]
-
-
-def _nearest(wanted: frozenset[str], found: Sequence[list[str]]) -> list[list[str]]:
-    return sorted(found, key=lambda one: -len(wanted & parse(" ".join(one)).stem_set))[:WINDOWS]
 
 
 def windows(text: str) -> list[list[str]]:
