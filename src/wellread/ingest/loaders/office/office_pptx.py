@@ -6,6 +6,7 @@ Hidden slides and hidden objects are left out.
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from collections.abc import Iterator
 from typing import Any
@@ -21,6 +22,7 @@ from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source, TextBuilder
 from wellread.ingest.loaders.office.archives import (
     child_of,
+    elements,
     name_of,
     open_office,
     table_row,
@@ -45,6 +47,7 @@ for _name in (
 _TITLES = ("title", "ctrTitle")
 _BODIES = ("body", "obj", "")  # placeholders whose paragraphs are a list
 _FURNITURE = ("sldNum", "dt", "ftr", "hdr", "sldImg")
+_LONG_NUMBER = re.compile(r"-?\d+\.\d{12,}(?:[eE]-?\d+)?")
 _BULLETS = ("buChar", "buAutoNum", "buBlip")
 
 
@@ -127,7 +130,7 @@ def _parts(shapes: Any) -> Iterator[list[str]]:
         if name_of(shape._element) == "grpSp":
             yield from _parts(shape.shapes)
         elif shape.has_chart:
-            yield _chart_rows(shape.chart)
+            yield _chart_rows(shape.chart_part._element)
         elif shape.has_table:
             yield [
                 table_row([one_line(cell.text_frame.text) for cell in row.cells])
@@ -152,21 +155,34 @@ def _item(paragraph: Any, *, is_list: bool) -> str:
     return "  " * min(paragraph.level, DEEPEST) + f"- {words}" if marked else words
 
 
-def _chart_rows(chart: Any) -> list[str]:
-    """A chart as a table: its title, the names of its series, and a row for each category."""
-    rows = [one_line(chart.chart_title.text_frame.text)] if chart.has_title else []
-    for plot in chart.plots:
-        series = list(plot.series)
-        if any(one.name for one in series):
-            rows.append(table_row(["", *(one_line(one.name) for one in series)]))
-        categories = [one_line(str(one)) for one in plot.categories]
-        columns = [[_number(value) for value in one.values] for one in series]
-        for place in range(max(map(len, (categories, *columns)), default=0)):
-            cells = [column[place] if place < len(column) else "" for column in columns]
-            rows.append(table_row([categories[place] if place < len(categories) else "", *cells]))
+def _chart_rows(root: etree._Element) -> list[str]:
+    """A chart as a table: its title, the names of its series, and a row for each category.
+
+    Of its XML, because the library refuses a file with a chart of a sort that it does not know.
+    """
+    title = next(elements(root, "title"), None)
+    series = list(elements(root, "ser"))
+    columns = [_points(one, "val", "yVal") for one in series]
+    names = [" ".join(_points(one, "tx").values()) for one in series]
+    categories: dict[int, str] = {}
+    for one in series:
+        categories = {**_points(one, "cat", "xVal"), **categories}
+    rows = [] if title is None else [one_line(" ".join(map(str, title.itertext())))]
+    if any(names):
+        rows.append(table_row(["", *names]))
+    for place in sorted({*categories, *(key for column in columns for key in column)}):
+        rows.append(table_row([one.get(place, "") for one in (categories, *columns)]))
     return rows
 
 
-def _number(value: float | None) -> str:
-    """Numbers as people write them: charts keep ``0.30000000000000004``."""
-    return "" if value is None else f"{value:.12g}"
+def _points(series: etree._Element, *names: str) -> dict[int, str]:
+    """The values that a chart keeps of the cells it was drawn from, by place."""
+    found: dict[int, str] = {}
+    for holder in (child_of(series, name) for name in names):
+        for point in elements(holder, "pt") if holder is not None else ():
+            value, place = child_of(point, "v"), value_of(point, "idx")
+            if value is not None and place.isdecimal():
+                text = one_line(value.text or "")
+                # Charts keep 0.30000000000000004; people write 0.3.
+                found[int(place)] = f"{float(text):.12g}" if _LONG_NUMBER.fullmatch(text) else text
+    return found
