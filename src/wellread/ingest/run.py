@@ -267,7 +267,6 @@ class _Run:
         self.log.write(self._progress())
 
     def _collect(self) -> None:
-        """Take what has been read, and write when it is enough."""
         for item, outcome in self.readers.ready(WINDOW_SECONDS):
             result, sources, seen = self.changes.of(item, outcome)
             for source in sources:

@@ -152,8 +152,6 @@ def watch(
 
 
 class _Watch:
-    """What is to be done, and when."""
-
     def __init__(
         self,
         kb: KnowledgeBase,
@@ -183,7 +181,6 @@ class _Watch:
             self.pending |= changes.wait(LOOK_SECONDS)
 
     def _step(self) -> None:
-        """Do what is to be done now, if anything."""
         now = time.monotonic()
         if now < self.retry_at:
             return

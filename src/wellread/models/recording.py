@@ -316,7 +316,6 @@ class RecordedModel:
 
 
 def _words_of(piece: TextDelta | ToolCall) -> str:
-    """What the model wrote of it."""
     return piece.text if isinstance(piece, TextDelta) else f"{piece.name} {piece.arguments}"
 
 

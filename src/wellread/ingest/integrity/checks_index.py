@@ -183,7 +183,6 @@ def _vectors(kb: KnowledgeBase, owed: set[str], bare: Counter[tuple[str, str]]) 
 
 
 def _idle(kb: KnowledgeBase) -> bool:
-    """Whether no process is writing just now."""
     with kb.locks.hold(INGEST_LOCK) as ours:
         return ours
 

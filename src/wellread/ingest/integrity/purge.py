@@ -224,7 +224,6 @@ def _written(words: str) -> set[bytes]:
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """Every text in a value of a table."""
     match value:
         case str():
             yield value

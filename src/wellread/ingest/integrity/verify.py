@@ -210,7 +210,6 @@ def embed_owed(kb: KnowledgeBase) -> None:
 
 
 def _read_again(kb: KnowledgeBase, document_ids: Sequence[str]) -> None:
-    """The next run reads their sources."""
     integrity = kb.catalogue.integrity
     integrity.read_again(integrity.sources_of(document_ids))
 

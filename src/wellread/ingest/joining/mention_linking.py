@@ -412,7 +412,6 @@ def _batches(scans: MentionScans, collection: str, names: str) -> Iterator[list[
 
 
 def _described(entities: Sequence[EntityNode]) -> dict[str, set[str]]:
-    """Document id to the entities that it describes."""
     found: dict[str, set[str]] = {}
     for entity in entities:
         for document_id in entity.documents:

@@ -245,7 +245,6 @@ def _place(kb: KnowledgeBase, collection: str) -> tuple[int, int, int]:
 
 
 def _clusters(kb: KnowledgeBase, collection: str) -> Clusters:
-    """The stories as they were left, ready for more items."""
     settings = kb.settings.stories
     window = timedelta(days=settings.window_days) if settings.window_days else None
     clusters = Clusters(settings.join_threshold, window)
@@ -300,7 +299,6 @@ def _batches(
 
 
 def _tell(kb: KnowledgeBase, story_ids: Sequence[str]) -> int:
-    """Make titles, summaries and figures of these stories anew; how many."""
     stored = kb.catalogue.stories
     materials = [(known, stored.material(known, central_items)) for known in story_ids]
     return stored.tell(

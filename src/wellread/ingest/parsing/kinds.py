@@ -275,7 +275,6 @@ def _kind_of_lines(source: Source) -> str:
 
 
 def _asks(header: str) -> bool:
-    """Whether a CSV header names a question and what became of it."""
     try:
         columns = next(csv.reader([header], delimiter=delimiter_of(header)), [])
     except csv.Error:

@@ -71,8 +71,6 @@ class WorkerPool:
 
 
 class _Worker:
-    """One process and the pipes to it."""
-
     def __init__(self, memory: int) -> None:
         self.memory = memory
         self._allowed = memory

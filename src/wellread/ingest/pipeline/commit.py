@@ -228,7 +228,6 @@ def _is_of_content(error: Exception) -> bool:
 
 
 def _write(kb: KnowledgeBase, window: Window, sources: Sequence[ReadSource]) -> int:
-    """The four writes; how many passages went into the index."""
     if not sources:
         return 0
     with writing(kb):

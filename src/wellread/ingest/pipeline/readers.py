@@ -279,7 +279,6 @@ class Readers:
             yield item, outcome
 
     def _too_early(self, feed: FoundPage) -> bool:
-        """Whether the feed's server asked to be left alone for now."""
         known = self._known.get(feed.uri)
         return bool(known and known.poll_after and known.poll_after > datetime.now(UTC))
 

@@ -218,7 +218,6 @@ def _with_relations(entity: EntityFacts, relations: Iterable[Relation]) -> Entit
 
 
 def _relations(rule: Rule, given: Given) -> Iterator[Relation]:
-    """The edges that fields name."""
     for made in rule.relations:
         whole: _Match = re.compile(made.pattern or r".+", re.DOTALL).fullmatch
         for value in values(given.fields, made.source):
@@ -226,7 +225,6 @@ def _relations(rule: Rule, given: Given) -> Iterator[Relation]:
 
 
 def _linked(rule: Rule, matter: FrontMatter, given: Given) -> list[Relation]:
-    """The edges that links in the body make."""
     if not rule.links:
         return []
     tokens = markdown.parse(markdown.strip_templates(matter.body))

@@ -200,7 +200,6 @@ def _expand(given: str, exclude: Sequence[str], chosen: Selection | None) -> Ite
 
 
 def _listed(path: str) -> Iterator[Found]:
-    """The feeds of a list."""
     uri = uri_of(path)
     try:
         with open(path, "rb") as file:

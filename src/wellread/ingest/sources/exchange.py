@@ -390,7 +390,6 @@ class Exchange:
 
     @contextmanager
     def _turn(self, address: httpx.URL, interval: float) -> Iterator[None]:
-        """This thread's turn to ask the host."""
         host = self._host(address)
         with host.lock:
             closed = host.closed_until

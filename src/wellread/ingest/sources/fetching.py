@@ -112,7 +112,6 @@ class Fetcher:
     def _follow(
         self, first: httpx.URL, ask: Callable[[httpx.URL], Answer]
     ) -> tuple[httpx.URL, Answer]:
-        """The first answer that is no redirect, and its address."""
         address, seen = first, {str(first)}
         while True:
             answer = ask(address)

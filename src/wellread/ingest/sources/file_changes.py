@@ -89,8 +89,6 @@ class Changes:
 
 
 class _Follower:
-    """Follows one place."""
-
     def __init__(
         self,
         place: Place,

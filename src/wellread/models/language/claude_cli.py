@@ -308,7 +308,6 @@ def _folder(environ: Mapping[str, str]) -> Path:
 
 
 def _uuid_of(session: str) -> str:
-    """The session's id in the form that the program takes."""
     try:
         return str(uuid.UUID(session))
     except ValueError:

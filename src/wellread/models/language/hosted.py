@@ -217,7 +217,6 @@ class Failures:
         return self._error("gave an empty reply", again, retryable=True)
 
     def _lost(self, error: httpx2.TransportError) -> ModelError:
-        """The error of a connection that failed."""
         reason = self._clean(str(error)) or type(error).__name__
         if isinstance(error, httpx2.ConnectTimeout):
             reason = "no connection in time"
@@ -229,7 +228,6 @@ class Failures:
         return self._error(f"cannot be reached: {reason}", hint, retryable=True)
 
     def _refused(self, error: ModelHTTPError) -> ModelError:
-        """The error of an HTTP status (also of one that was sent inside a stream)."""
         status = error.status_code
         spent = isinstance(error, ModelQuotaExceededError)
         translated = self._error(
@@ -241,7 +239,6 @@ class Failures:
         return translated
 
     def _broken_off(self, error: ModelAPIError) -> ModelError:
-        """An error that a server sent inside a stream without a status that is known."""
         passing = isinstance(error, ModelRateLimitError | ModelUnavailableError | ModelServerError)
         return self._error(
             f"broke off its reply: {self._clean(_reason(error.body))}",

@@ -149,8 +149,6 @@ _WORD = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A word of the question in a passage."""
-
     start: int
     end: int
     stem: str

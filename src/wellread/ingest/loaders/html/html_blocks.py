@@ -285,8 +285,6 @@ def _holds_a_text(box: _Element) -> bool:
 
 
 class _Reader:
-    """Gathers inline text until a block begins or ends."""
-
     def __init__(self) -> None:
         self.blocks: list[Block] = []
         self._pieces: list[str] = []
@@ -329,7 +327,6 @@ class _Reader:
         self._add(text, element, tight=tight, linked=linked, nodes=(longest,) if longest else ())
 
     def _begin(self, element: _Element) -> None:
-        """End what stands before a block."""
         self.flush(self._around[-1] if self._around else element)
 
     def _add(
@@ -442,7 +439,6 @@ def _for_layout(row: _Element) -> bool:
 
 
 def _nodes(element: _Element) -> tuple[TextNode, ...]:
-    """The longest piece of text inside ``element``."""
     pieces = [
         (len((one.tail if tail else one.text) or ""), TextNode(element=one, tail=tail))
         for one in element.iter()

@@ -108,6 +108,5 @@ def _pale(element: _Element, style: str, styles: dict[_Element, str]) -> bool:
 
 
 def _letters(gone: set[_Element]) -> int:
-    """Of the outermost of the hidden elements."""
     outer = [one for one in gone if gone.isdisjoint(one.iterancestors())]
     return sum(len("".join(map(str, one.itertext()))) for one in outer)

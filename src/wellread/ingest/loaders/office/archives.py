@@ -281,7 +281,6 @@ def _core_properties(archive: zipfile.ZipFile) -> dict[str, str]:
 
 
 def _core_part(archive: zipfile.ZipFile) -> str:
-    """The name of the part with the core properties."""
     try:
         root = parse(archive.read(_RELATIONS), _RELATIONS)
     except (KeyError, SourceError):

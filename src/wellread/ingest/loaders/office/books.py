@@ -213,7 +213,6 @@ def _refuse_locked(archive: zipfile.ZipFile, uri: str) -> None:
 
 
 def _package_file(archive: zipfile.ZipFile, uri: str) -> str:
-    """The name of the file that lists all others."""
     roots = elements(_xml(archive, CONTAINER, uri), "rootfile")
     named = next((value_of(one, "full-path") for one in roots), "")
     if named not in archive.namelist():
@@ -222,7 +221,6 @@ def _package_file(archive: zipfile.ZipFile, uri: str) -> str:
 
 
 def _pages_in_order(package: etree._Element, folder: str) -> Iterator[str]:
-    """The names of the pages, as the reader turns them."""
     items = {value_of(item, "id"): item for item in elements(package, "item")}
     for reference in elements(package, "itemref"):
         item = items.get(value_of(reference, "idref"))

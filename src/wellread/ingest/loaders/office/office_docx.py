@@ -208,8 +208,6 @@ def _main_part(data: bytes, uri: str) -> DocumentPart:
 
 
 class _Writer:
-    """Walks the body and writes blocks."""
-
     def __init__(
         self, styles: Mapping[str, _Style], notes: Mapping[tuple[str, str], etree._Element]
     ) -> None:
@@ -323,7 +321,6 @@ def _goes_on(cell: etree._Element) -> bool:
 
 
 def _list_depth(element: etree._Element, style: _Style) -> int | None:
-    """How deep in lists the paragraph stands; None when it is no item."""
     numbered = child_of(element, "pPr", "numPr")
     number = child_of(numbered, "numId")
     if number is None:
@@ -368,7 +365,6 @@ def _style(name: str, given: Mapping[str, etree._Element]) -> _Style:
 
 
 def _notes(part: DocumentPart, uri: str) -> dict[tuple[str, str], etree._Element]:
-    """Footnotes and endnotes, by sort and id."""
     return {
         (sort, value_of(note, "id")): note
         for sort in _NOTES.values()

@@ -67,7 +67,6 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
 
 
 def _slides(data: bytes, uri: str, limits: LoaderLimits) -> list[Slide]:
-    """The slides in the order in which they are shown."""
     try:
         part = Package.open(io.BytesIO(data)).main_document_part
         if not isinstance(part, PresentationPart):
@@ -85,8 +84,6 @@ def _slides(data: bytes, uri: str, limits: LoaderLimits) -> list[Slide]:
 
 
 class _Writer:
-    """Writes slides one after the other."""
-
     def __init__(self) -> None:
         self.builder = TextBuilder()
         self.words = ""  # what slides say, without the headings that were made for them

@@ -76,8 +76,6 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
 
 
 class _Writer:
-    """Writes sheets one after the other."""
-
     def __init__(self, uri: str, most_cells: int) -> None:
         self.builder = TextBuilder()
         self.cells = 0

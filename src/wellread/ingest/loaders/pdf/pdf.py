@@ -184,8 +184,6 @@ def _file_date(text: str) -> datetime | None:
 
 
 class _File(NamedTuple):
-    """What a file holds."""
-
     pages: list[PageText]
     fields: dict[str, str]
     outline: list[OutlineEntry]

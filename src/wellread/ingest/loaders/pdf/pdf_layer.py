@@ -159,8 +159,6 @@ def page_text(document: pdfium.PdfDocument, index: int) -> PageText:
 
 
 class _Reader:
-    """Walks over the characters of one page."""
-
     def __init__(self, layer: pdfium.PdfTextPage, number: int, frame: _Frame) -> None:
         self._layer = layer
         self._number = number

@@ -151,7 +151,6 @@ def past_question(record: Record) -> PastQuestion:
 
 
 def _first(record: Record, names: tuple[str, ...]) -> Any:
-    """The first of the fields that has a value."""
     return next((record[name] for name in names if record.get(name) not in (None, "")), None)
 
 

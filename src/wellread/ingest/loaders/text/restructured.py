@@ -210,7 +210,6 @@ class SourceLines:
 
 
 def _around(line: int) -> list[int]:
-    """Line numbers, the nearest first."""
     return sorted(range(line - NEAR, line + NEAR + 1), key=lambda at: abs(at - line))
 
 
@@ -268,8 +267,6 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
 
 
 class _Writer:
-    """Walks the tree and writes blocks."""
-
     def __init__(self, lines: SourceLines) -> None:
         self.blocks = Blocks()
         self._lines = lines

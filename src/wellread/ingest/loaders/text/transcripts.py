@@ -390,7 +390,6 @@ _READERS: Mapping[SpeechForm, Callable[[Node], Iterator[Cue]]] = {
 
 
 def _objects(value: object) -> list[Node]:
-    """The objects of a list; none when it is no list."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
