@@ -28,7 +28,7 @@ from wellread.ask.retrieve.ranking import weighted
 from wellread.config import EmbeddingSettings
 from wellread.evaluation.bootstrap import bootstrap
 from wellread.evaluation.scores import Measure
-from wellread.ingest.pipeline.vector_filler import embedded_text
+from wellread.ingest.pipeline.commit import embedded_text
 from wellread.kb import KnowledgeBase
 from wellread.models.base import Embedder
 from wellread.models.embedders.open_embedder import open_embedder

@@ -39,7 +39,7 @@ from wellread.errors import WellreadError
 from wellread.ingest import reindex as next_index
 from wellread.ingest import run
 from wellread.ingest.integrity.verify import verify
-from wellread.ingest.pipeline import vector_filler as vectors
+from wellread.ingest.pipeline import commit as vectors
 
 ENOUGH = 256 << 20  # bytes of a disk that is never full
 NO_ROOM = ("no space", "is full", "disk full", "no room", "room left", "has room")

@@ -34,7 +34,7 @@ from wellread.ask.retrieve.search import search
 from wellread.ingest import reindex as next_index
 from wellread.ingest import run
 from wellread.ingest.integrity.verify import verify
-from wellread.ingest.pipeline import vector_filler as vectors
+from wellread.ingest.pipeline import commit as vectors
 from wellread.ingest.reindex import reindex as make_index
 from wellread.ingest.remove import remove_sources
 from wellread.kb import KnowledgeBase, open_kb

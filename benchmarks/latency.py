@@ -28,7 +28,7 @@ from wellread.ask.retrieve.ranking import weighted
 from wellread.ask.retrieve.search import CLOSER_LOOKED, LOWEST, search
 from wellread.evaluation.bootstrap import percentile
 from wellread.kb import KnowledgeBase
-from wellread.models.readers.proximity import closeness
+from wellread.models.readers.open_reader import closeness
 from wellread.types import Filters
 
 WARM_UP = 20

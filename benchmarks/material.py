@@ -25,7 +25,7 @@ from benchmarks.paths import CACHE
 from wellread.identity import document_id, passage_id, version_of
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.parsing.kinds import load
-from wellread.ingest.parsing.passages import split
+from wellread.ingest.parsing.parse import split
 from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens
 from wellread.store.base import IndexRow

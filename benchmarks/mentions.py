@@ -25,8 +25,7 @@ from benchmarks.optech import lines, read
 from benchmarks.paths import eval_data
 from benchmarks.record import save
 from wellread.identity import document_id
-from wellread.ingest.joining.mention_linking import link_mentions
-from wellread.ingest.joining.name_forms import claimed, forms_of
+from wellread.ingest.joining.mention_linking import forms_of, link_mentions
 from wellread.store.catalogue import Catalogue
 from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Document, EntityFacts
@@ -98,9 +97,11 @@ def measure(catalogue: Catalogue, found: dict[str, Document], listed: int) -> di
             len([pair for pair in named if pair[1] in late and pair in linked | listing]),
             len([pair for pair in named if pair[1] in late]),
         ),
-        "names that several entities claim": claimed(
-            forms_of(catalogue.graph.scans.named_entities(COLLECTION))
-        ),
+        "names that several entities claim": [
+            folded
+            for folded, those in forms_of(catalogue.graph.scans.named_entities(COLLECTION)).items()
+            if len({form.entity_id for form in those if form.rank == those[0].rank}) > 1
+        ],
         "named without a link, most often": dict(Counter(one for one, _ in extra).most_common(12)),
         "linked without the name, most often": dict(
             Counter(one for one, _ in missing).most_common(12)

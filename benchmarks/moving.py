@@ -28,8 +28,7 @@ from benchmarks.paths import CACHE
 from benchmarks.record import save
 from wellread.answers import Question
 from wellread.ask.answer import answer, final
-from wellread.ingest.backup import export_home
-from wellread.ingest.importing import import_home
+from wellread.ingest.backup import export_home, import_home
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.run import add
 from wellread.kb import open_kb

@@ -24,8 +24,7 @@ from benchmarks.record import save
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.parsing import kinds
 from wellread.ingest.settings.collection import CollectionSettings
-from wellread.ingest.settings.id_trees import tree_edges
-from wellread.ingest.settings.mapping import SourceRules
+from wellread.ingest.settings.mapping import SourceRules, tree_edges
 from wellread.ingest.sources.discover import FoundFile, find_files
 from wellread.locators import Marks
 from wellread.types import Document, Span

@@ -2,7 +2,7 @@
 
     python -m benchmarks.rarity --sets hotpot,scifact
 
-Closeness (``models/readers/proximity.py``) weighs a question's words by how few of the 60
+Closeness (``models/readers/open_reader.py``) weighs a question's words by how few of the 60
 candidates hold them. Here the same candidates are put in order again with the rarity of the whole
 base (passages that hold the word), with the mean of both, with every word worth the same, and, as
 shipped but for that, with other weights of a title that holds the words.
@@ -26,7 +26,7 @@ from benchmarks.sets.judged import JudgedSet, Query, ranking
 from wellread.ask.retrieve import search
 from wellread.evaluation.bootstrap import bootstrap, paired_difference
 from wellread.kb import KnowledgeBase
-from wellread.models.readers import proximity
+from wellread.models.readers import open_reader
 from wellread.text.words import stem
 from wellread.types import Candidate, Filters, Passage
 
@@ -89,12 +89,12 @@ def table(figures: dict[str, Any]) -> list[str]:
 
 @contextmanager
 def _title_weight(weight: float) -> Iterator[None]:
-    shipped, whole = proximity.WEIGHT_TITLE, proximity.WEIGHT
-    proximity.WEIGHT_TITLE, proximity.WEIGHT = weight, whole - shipped + weight
+    shipped, whole = open_reader.WEIGHT_TITLE, open_reader.WEIGHT
+    open_reader.WEIGHT_TITLE, open_reader.WEIGHT = weight, whole - shipped + weight
     try:
         yield
     finally:
-        proximity.WEIGHT_TITLE, proximity.WEIGHT = shipped, whole
+        open_reader.WEIGHT_TITLE, open_reader.WEIGHT = shipped, whole
 
 
 def _looked(kb: KnowledgeBase, query: Query) -> Looked:
@@ -117,7 +117,7 @@ def _held(kb: KnowledgeBase) -> tuple[Counter[str], int]:
     known = [item.id for item in kb.catalogue.listings.titles(())]
     for passage in kb.catalogue.passages_of(known):
         count += 1
-        words = proximity._WORD.findall(f"{passage.context} {passage.text}".lower())
+        words = open_reader._WORD.findall(f"{passage.context} {passage.text}".lower())
         held.update({stem(word) for word in words})
     return held, count
 
@@ -137,7 +137,7 @@ def _rarity(kind: str, held: Counter[str], count: int) -> Callable[..., Any]:
             for one, other in itertools.pairwise(asked)
             if one != other
         }
-        return proximity._Asked(
+        return open_reader._Asked(
             worth=worths,
             total=sum(worths.values()) or 1.0,
             pairs=pairs,
@@ -148,19 +148,19 @@ def _rarity(kind: str, held: Counter[str], count: int) -> Callable[..., Any]:
 
 
 def _with_rarity(found: Sequence[tuple[Query, Looked]], weighed: Callable[..., Any]) -> Any:
-    shipped = proximity._weighed
-    proximity._weighed = weighed
+    shipped = open_reader._weighed
+    open_reader._weighed = weighed
     try:
         yield from found
     finally:
-        proximity._weighed = shipped
+        open_reader._weighed = shipped
 
 
 def _ordered(kb: KnowledgeBase, query: Query, looked: Looked) -> list[Candidate]:
     head, rest = looked[: search.CLOSER_LOOKED], looked[search.CLOSER_LOOKED :]
     texts = [passage.text for _, _, passage in head]
-    share = kb.settings.retrieval.closeness * proximity.room_for_words(query.text, texts)
-    close = proximity.closeness(query.text, [(held.context, held.text) for _, _, held in head])
+    share = kb.settings.retrieval.closeness * open_reader.room_for_words(query.text, texts)
+    close = open_reader.closeness(query.text, [(held.context, held.text) for _, _, held in head])
     scored = [
         ((1 - share) * score + share * near, candidate)
         for (candidate, score, _), near in zip(head, close, strict=True)

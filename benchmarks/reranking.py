@@ -30,9 +30,8 @@ from wellread.ask.retrieve.search import search
 from wellread.evaluation.bootstrap import bootstrap, paired_difference
 from wellread.evaluation.scores import Measure
 from wellread.kb import KnowledgeBase
-from wellread.models.reader import Excerpt, Scores
-from wellread.models.readers.trained_model import TrainedModel
-from wellread.models.readers.trained_reader import TrainedReader
+from wellread.models.base import Excerpt, Scores
+from wellread.models.readers.trained_reader import TrainedModel, TrainedReader
 from wellread.types import Candidate, Filters
 
 SHARES = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)

@@ -44,7 +44,7 @@ from wellread.evaluation.bootstrap import percentile
 from wellread.evaluation.report import ALL
 from wellread.kb import KnowledgeBase
 from wellread.kb.index_parts import INDEX_FOLDER
-from wellread.models.readers.trained_model import PairReading, TrainedModel
+from wellread.models.readers.trained_reader import PairReading, TrainedModel
 from wellread.store.index.lance import PROBES, REFINE
 from wellread.store.index.lance_tables import table_name
 from wellread.types import Filters

@@ -23,7 +23,6 @@ from typing import Any
 from wellread.config import load_settings
 from wellread.models.base import Embedder
 from wellread.models.embedders.open_embedder import open_embedder
-from wellread.models.onnxruntime_import import ort
 
 SPINNING = "session.intra_op.allow_spinning"
 QUESTIONS = 60
@@ -70,6 +69,9 @@ def figures(embedder: Embedder) -> str:
 @contextmanager
 def threads_that(spins: str) -> Iterator[None]:
     """Sessions that are opened inside have threads of that kind."""
+    # Not before wellread.models, which keeps onnxruntime from reporting.
+    import onnxruntime as ort  # noqa: PLC0415
+
     real = ort.SessionOptions
 
     def made() -> Any:

@@ -31,7 +31,7 @@ from wellread.ask.retrieve.story_search import StoryQuery, find_stories
 from wellread.identity import document_id, tagged_hash
 from wellread.ingest.joining.story_clusters import Clusters
 from wellread.ingest.joining.story_refresh import refresh
-from wellread.ingest.parsing.passages import split
+from wellread.ingest.parsing.parse import split
 from wellread.ingest.pipeline.commit import index_rows
 from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens

@@ -28,7 +28,7 @@ from wellread import plugins
 from wellread.models.embedders import local_embedder
 from wellread.models.embedders.local_embedder import LocalEmbedder
 from wellread.models.onnx_runtime import open_session
-from wellread.models.readers import trained_model
+from wellread.models.readers import trained_reader
 from wellread.store.catalogue import Catalogue
 from wellread.store.schema import sqlite
 from wellread.store.schema.database import upgrade
@@ -255,7 +255,7 @@ def sessions_of_models() -> Iterator[None]:
         return opened[key]
 
     with pytest.MonkeyPatch.context() as patched:
-        for module in (local_embedder, trained_model):
+        for module in (local_embedder, trained_reader):
             patched.setattr(module, "open_session", open_once)
         yield
 

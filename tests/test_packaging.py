@@ -25,9 +25,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # Only what the setting names loads these, and only after a check that they are installed.
 WITH_LLM = {
     "models/language/hosted.py",
-    "models/language/messages.py",
-    "models/language/provider_errors.py",
-    "models/prices.py",
+    "models/recording.py",
 }
 PROVIDERS = ("anthropic", "google", "openai")
 EXTRAS = re.compile(r"(?<=[\[,])\s*([\w.-]+)\s*(?=[\],])")

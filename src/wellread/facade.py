@@ -22,7 +22,6 @@ from wellread.ingest.integrity.verify import VerifyReport, verify
 from wellread.ingest.pipeline import job_log
 from wellread.ingest.pipeline.job_log import OnProgress
 from wellread.ingest.remove import RemoveReport, remove_named
-from wellread.ingest.settings.folder_settings import OnSettings
 from wellread.kb import Given, KnowledgeBase, open_kb
 from wellread.learning import intake
 from wellread.library.searches import Result, find
@@ -127,7 +126,6 @@ class Wellread:
         *inputs: str | Path,
         collection: str = "default",
         settings_file: str | Path | None = None,
-        folder_settings: OnSettings | None = None,
         on_progress: OnProgress | None = None,
     ) -> job_log.Report:
         """Read files, folders, globs, web pages and feeds into a collection.
@@ -141,8 +139,6 @@ class Wellread:
             collection: where the documents go; questions can be limited to it.
             settings_file: how fields and links of a foreign archive map to Wellread's
                 (docs/collections.md).
-            folder_settings: agrees to a ``wellread-collection.yaml`` in an added folder that
-                leaves out files; without it such a folder is refused.
             on_progress: is told now and then how far the run is.
 
         Returns:
@@ -159,7 +155,6 @@ class Wellread:
             [str(given) for given in inputs],
             collection=collection,
             settings=Path(settings_file) if settings_file is not None else None,
-            folder_settings=folder_settings,
             on_progress=on_progress,
         )
 
@@ -324,12 +319,11 @@ class Wellread:
         """
         return remove_named(self.kb, collection, [str(name) for name in names], prove=prove)
 
-    def verify(self, *, repair: bool = False, deep: bool = False) -> VerifyReport:
+    def verify(self, *, repair: bool = False) -> VerifyReport:
         """Compare all stores with each other, row by row.
 
         Args:
             repair: whether to mend what can be mended.
-            deep: whether to search for every document and embed every passage again (minutes).
 
         Returns:
             Counts and problems.
@@ -338,7 +332,7 @@ class Wellread:
             StoreError: the catalogue cannot be read, or another run is writing.
             ModelError: rows lack vectors, and the embedder failed.
         """
-        return verify(self.kb, repair=repair, deep=deep)
+        return verify(self.kb, repair=repair)
 
     def close(self) -> None:
         """Let go of files and connections. Closing twice is no error; all else is one."""

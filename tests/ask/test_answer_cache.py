@@ -23,7 +23,7 @@ from wellread.ingest.integrity.verify import verify
 from wellread.ingest.remove import remove_documents
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.models.reader import Excerpt, Scores
+from wellread.models.base import Excerpt, Scores
 from wellread.store.catalogue.asking.past_answers import AnswerCache
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel

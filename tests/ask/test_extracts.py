@@ -18,8 +18,7 @@ from wellread.ask.answer import answer, final
 from wellread.ask.write.extract_score import MARKED, NEAREST, READ, Readers, comparable, judged
 from wellread.ask.write.extract_windows import FOLLOWING, Window, carried_on, windows_of
 from wellread.kb import open_kb
-from wellread.models.base import Purpose
-from wellread.models.reader import Reading
+from wellread.models.base import Purpose, Reading
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.text.sentences import sentence_spans
 from wellread.types import Span

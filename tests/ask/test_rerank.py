@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from wellread.ask.retrieve.ranking import reranked
 from wellread.errors import ModelError
 from wellread.kb import open_kb
-from wellread.models.reader import Excerpt, Scores
+from wellread.models.base import Excerpt, Scores
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.reader_contract import ReadableReader
 from wellread.types import DocumentFacts, Hit, ListRank, Passage, Span

@@ -17,7 +17,7 @@ from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.errors import ModelError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.models.reader import Excerpt, Reader, Scores
+from wellread.models.base import Excerpt, Reader, Scores
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.reader_contract import ReadableReader
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wellread.models.reader import Ranking, Scores, excerpts
+from wellread.models.base import Ranking, Scores, excerpts
 
 
 def relevance(reader: Ranking, question: str, texts: Sequence[str]) -> Scores:

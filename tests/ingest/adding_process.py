@@ -14,7 +14,7 @@ from tests.ingest.fault_points import ADDING, strike
 from wellread.ingest import run
 from wellread.ingest.parsing.parse import Parsed, ParseRequest, parse
 from wellread.ingest.parsing.workers import WorkerPool
-from wellread.ingest.pipeline import vector_filler
+from wellread.ingest.pipeline import commit
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder
 
@@ -30,7 +30,7 @@ def parse_alone() -> None:
 
 
 def main() -> None:
-    run.WINDOW_PASSAGES = vector_filler.BATCH_PASSAGES = 4
+    run.WINDOW_PASSAGES = commit.BATCH_PASSAGES = 4
     parse_alone()
     home, folder, point, times = json.loads(sys.stdin.readline())
     strike(ADDING, point, times)

@@ -12,8 +12,7 @@ import pytest
 
 from wellread.ask.retrieve.search import search
 from wellread.errors import SourceError, StoreError
-from wellread.ingest.backup import export_home
-from wellread.ingest.importing import import_home
+from wellread.ingest.backup import export_home, import_home
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb

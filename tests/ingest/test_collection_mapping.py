@@ -12,8 +12,7 @@ from wellread.errors import SourceError
 from wellread.ingest.loaders.base import ENTRIES, LoaderLimits, Source
 from wellread.ingest.parsing import kinds
 from wellread.ingest.settings.collection import CollectionSettings
-from wellread.ingest.settings.id_trees import tree_edges
-from wellread.ingest.settings.mapping import SourceRules
+from wellread.ingest.settings.mapping import SourceRules, tree_edges
 from wellread.types import Document, Relation
 
 SETTINGS = r"""

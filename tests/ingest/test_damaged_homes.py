@@ -5,8 +5,6 @@ A small sample of ``benchmarks/damage.py``, which goes through all ways with the
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import random
 import shutil
 import sqlite3
@@ -19,10 +17,15 @@ from benchmarks.damage_ways import ways
 
 from wellread.ask.retrieve.search import search
 from wellread.errors import DamageError, StoreError, UnknownNameError
-from wellread.ingest.integrity import checks_files, damage, remedies
+from wellread.ingest.integrity import damage
 from wellread.ingest.integrity import verify as verifying
-from wellread.ingest.integrity.copying import back_up, back_up_if_due, backups_of
-from wellread.ingest.integrity.restoring import copy_named, restore_copy
+from wellread.ingest.integrity.backups import (
+    back_up,
+    back_up_if_due,
+    backups_of,
+    copy_named,
+    restore_copy,
+)
 from wellread.ingest.integrity.verify import VerifyReport, verify
 from wellread.ingest.pipeline.commit import index_rows, writing
 from wellread.ingest.remove import remove_named
@@ -257,54 +260,6 @@ def test_a_full_disk_is_not_taken_for_damage(
     assert not isinstance(told.value, DamageError)
 
 
-# --- deep ---
-
-
-def test_vectors_of_another_text_are_found_by_a_deep_look(kb: KnowledgeBase) -> None:
-    ferry = known(kb, "ferry")
-    (passage, *_) = kb.catalogue.passages_of([ferry])
-    kb.index.set_vectors([passage.id], kb.embedder.embed(["something else entirely"], "passage"))
-    assert verify(kb).problems == ()
-    ((kind, subject),) = ((one.kind, one.subject) for one in verify(kb, deep=True).problems)
-    assert (kind, subject) == (damage.WRONG_VECTOR, ferry)
-    assert verify(kb, repair=True, deep=True).clean
-    assert verify(kb, deep=True).problems == ()
-
-
-def test_a_derived_model_that_was_cut_is_told_and_dropped(kb: KnowledgeBase) -> None:
-    model = kb.home / "models" / "small.d2812126b6605588.onnx"
-    model.parent.mkdir()
-    model.write_bytes(b"half")
-    assert problems(verify(kb)) == {damage.MODEL}
-    assert verify(kb, repair=True).clean
-    assert not model.exists()
-
-
-def test_an_installed_file_that_was_cut_is_told(
-    kb: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    listed = tmp_path / "site" / "carrier-1.0.dist-info"
-    listed.mkdir(parents=True)
-    (listed / "METADATA").write_text("Metadata-Version: 2.1\nName: carrier\nVersion: 1.0\n")
-    digest = base64.urlsafe_b64encode(hashlib.sha256(b"weights").digest()).rstrip(b"=").decode()
-    (listed / "RECORD").write_text(f"carrier/model.onnx,sha256={digest},7\ncarrier/__init__.py,,\n")
-    model = tmp_path / "site" / "carrier" / "model.onnx"
-    model.parent.mkdir()
-    model.write_bytes(b"weights")
-    monkeypatch.syspath_prepend(str(tmp_path / "site"))
-    monkeypatch.setattr(checks_files, "PACKAGES", ("carrier", "not-installed"))
-    assert verify(kb).problems == ()
-    model.write_bytes(b"wei")
-    for repair in (False, True):
-        report = verify(kb, repair=repair)
-        ((kind, detail),) = ((one.kind, one.detail) for one in report.problems)
-        assert kind == damage.INSTALLED
-        assert "install carrier again" in detail
-        assert not report.clean
-    model.unlink()
-    assert problems(verify(kb)) == {damage.INSTALLED}
-
-
 # --- backups by themselves ---
 
 
@@ -387,10 +342,10 @@ def test_a_backup_that_fails_fails_no_run(
 
 
 def test_remedies_are_in_one_order_for_every_kind() -> None:
-    listed = [kind for kinds, _ in remedies.REMEDIES for kind in kinds]
+    listed = [kind for kinds, _ in verifying.REMEDIES for kind in kinds]
     assert len(listed) == len(set(listed))
     named = {value for name, value in vars(damage).items() if name.isupper()}
-    assert named - set(listed) == {damage.CATALOGUE, damage.INSTALLED}
+    assert named - set(listed) == {damage.CATALOGUE}
 
 
 @pytest.mark.parametrize("made", [False, True], ids=["no byte", "no table"])

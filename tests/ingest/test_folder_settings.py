@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from wellread.errors import SettingsError
 from wellread.ingest.run import add, sync
-from wellread.ingest.settings.folder_settings import Proposal
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.store.catalogue.graph.relation_network import RelationNames
 from wellread.store.catalogue.run_logs import JobItem
@@ -82,33 +80,16 @@ def test_settings_in_a_folder_hold_for_that_folder_alone(
     assert entities(kb) == set()
 
 
-def test_settings_that_leave_out_files_are_refused_unless_somebody_agrees(
+def test_files_that_settings_in_a_folder_leave_out_go_and_are_told(
     kb: KnowledgeBase, theirs: Path
 ) -> None:
     add(kb, [str(theirs)])
-    path = settings_in(theirs, SKIPS)
-    with pytest.raises(SettingsError, match=r"leaves out 1 files of its folder \(elm\.md\); 1 of"):
-        sync(kb, [str(theirs)])
-    assert len(kb.catalogue.documents("default")) == 2
-    asked: list[Proposal] = []
-
-    def decline(one: Proposal) -> bool:
-        asked.append(one)
-        return False
-
-    declined = sync(kb, [str(theirs)], folder_settings=decline)
-    assert declined.notes == (f"{path} is not taken, since it leaves out files",)
-    assert [len(one.removed) for one in asked] == [1]
-    assert entities(kb) == set()
-    agreed = sync(kb, [str(theirs)], folder_settings=lambda _: True)
-    assert rows(agreed.rows, "removed") == ["elm.md"]
+    settings_in(theirs, SKIPS)
+    report = sync(kb, [str(theirs)])
+    assert rows(report.rows, "removed") == ["elm.md"]
     assert entities(kb) == {"theirs/oak"}
-    again = sync(kb, [str(theirs)])  # what was agreed to is not asked again
-    assert again.counts()["removed"] == 0
-    assert again.notes[0].endswith("1 files left out")
-    settings_in(theirs, SKIPS.replace("drafts/", "[drafts/, oak.md]"))
-    with pytest.raises(SettingsError, match=r"oak\.md"):
-        sync(kb, [str(theirs)])
+    assert report.notes[0].endswith("1 files left out")
+    assert sync(kb, [str(theirs)]).counts()["removed"] == 0
 
 
 def test_settings_of_the_reader_stand_above_those_of_a_folder(
@@ -124,7 +105,7 @@ def test_settings_of_the_reader_stand_above_those_of_a_folder(
     assert len(kb.catalogue.documents("default")) == 4
     own.write_text("")  # takes them back
     add(kb, [str(mine)], settings=own)
-    add(kb, [str(theirs)], folder_settings=lambda _: True)
+    add(kb, [str(theirs)])
     assert entities(kb) == {"theirs/oak"}
 
 

@@ -10,7 +10,10 @@ from wellread.locators import Marks
 from wellread.testing.loader import source_of
 from wellread.types import Document, HeadingMark, Span
 
-ARTICLE = '<script type="application/ld+json">{"@type": "NewsArticle"}</script>'
+ARTICLE = (
+    '<script type="application/ld+json">'
+    '{"@context": "https://schema.org", "@type": "NewsArticle"}</script>'
+)
 TITLE = "<h1>Winter at the harbour</h1>"
 PROSE = [
     "The harbour office keeps a list of every mooring, and owners renew their place in March.",
@@ -130,62 +133,6 @@ def test_a_page_of_a_manual() -> None:
     )
     paths = [mark.path for mark in found.marks if isinstance(mark, HeadingMark)]
     assert paths == [("Tides",), ("Tides", "In winter"), ("Tides", "See also")]
-
-
-def test_parts_of_one_text_in_containers_that_are_alike_belong_together() -> None:
-    # Readers that take the first container by its class lose the second.
-    part = "<div class='row'><div class='article-body part'>{}</div></div>"
-    found = page(
-        f"{TITLE}{part.format(paragraphs(0, 1, 2, 3))}<div class='slot'><p>Paint of all colours, "
-        f"now at half of its price in every shop.</p></div>{part.format(paragraphs(4, 5, 6, 7))}"
-    )
-    assert "Paint" not in found.text
-    assert [sentence for sentence in PROSE if sentence not in found.text] == []
-
-
-def test_a_first_paragraph_above_the_body_is_part_of_an_article() -> None:
-    found = page(
-        f"<article>{TITLE}<div class='intro'><div>Three boats sank in the harbour last night, when "
-        "the ice pressed them against the old pier.</div></div><figure><figcaption>The old pier, "
-        "seen from the tower of the pilots on Sunday.</figcaption></figure>"
-        f"<div class='article-body'>{paragraphs(*range(8))}</div></article>",
-        article=True,
-    )
-    assert "Three boats sank" in found.text
-    assert found.text.index("Three boats sank") < found.text.index(PROSE[0])
-
-
-LINK = "<p>Read more: <a href='/pier'>The long story of the old pier and of its master</a></p>"
-
-
-@pytest.mark.parametrize("article", [True, False])
-def test_links_between_the_paragraphs_go_from_articles_only(article: bool) -> None:
-    found = page(
-        f"<main>{TITLE}{paragraphs(0, 1, 2, 3)}{LINK}{paragraphs(4, 5, 6, 7)}</main>",
-        article=article,
-    )
-    assert ("The long story" in found.text) is not article
-    assert PROSE[7] in found.text
-
-
-def test_invitations_and_notices_go() -> None:
-    found = page(
-        f"<main>{TITLE}{paragraphs(0, 1, 2, 3)}<div class='box-sign-up'>"
-        "<p>Get the news of the harbour into your inbox every morning, before the coffee.</p></div>"
-        f"{paragraphs(4, 5, 6, 7)}<p>Copyright 2019 Port Authority</p></main>"
-    )
-    assert "inbox" not in found.text
-    assert "Copyright" not in found.text
-    assert found.text.endswith(PROSE[7])
-
-
-def test_quoted_posts_stay() -> None:
-    post = "Nobody told us that the buoys would be lifted so early this year."
-    found = page(
-        f"<main>{TITLE}{paragraphs(0, 1, 2)}<div class='social-embed'>"
-        f"<blockquote><p>{post}</p></blockquote></div>{paragraphs(3, 4, 5)}</main>"
-    )
-    assert post in found.text
 
 
 def test_tables_of_values_are_rows_and_tables_for_layout_are_walked() -> None:

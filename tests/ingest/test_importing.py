@@ -17,9 +17,8 @@ import pytest
 
 from wellread import codec
 from wellread.errors import SourceError
-from wellread.ingest import importing
-from wellread.ingest.backup import export_home
-from wellread.ingest.importing import import_home
+from wellread.ingest import backup
+from wellread.ingest.backup import export_home, import_home
 from wellread.kb import open_kb
 from wellread.store.catalogue import Catalogue
 from wellread.testing.embedding import ReadableEmbedder
@@ -186,7 +185,7 @@ def test_a_member_that_ends_before_it_begins_is_refused(tmp_path: Path) -> None:
 def test_a_manifest_with_endless_files_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importing, "MOST_FILES", 3)
+    monkeypatch.setattr(backup, "MOST_FILES", 3)
     entries = [manifest([DB], "index/a", "index/b", "index/c"), DB]
     refused(archive(tmp_path / "all.tar", entries), tmp_path, "more than any export")
 
@@ -205,7 +204,7 @@ def bomb(path: Path, size: int) -> Path:
 def test_an_archive_that_unpacks_to_too_much_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importing, "LEAST_BOUND", 1 << 20)
+    monkeypatch.setattr(backup, "LEAST_BOUND", 1 << 20)
     refused(bomb(tmp_path / "all.tar.gz", 4 << 20), tmp_path, "more than any export of its size")
 
 

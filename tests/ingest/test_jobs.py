@@ -14,7 +14,7 @@ from wellread.ask.retrieve.search import search
 from wellread.errors import ModelError
 from wellread.ingest import run
 from wellread.ingest.integrity.verify import verify
-from wellread.ingest.pipeline import vector_filler as vectors
+from wellread.ingest.pipeline import commit as vectors
 from wellread.ingest.pipeline.job_log import Progress, end_dead_jobs
 from wellread.ingest.run import add, sync
 from wellread.kb import KnowledgeBase, open_kb

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import pytest
-
 from wellread.ingest.loaders.base import LoaderLimits
 from wellread.ingest.parsing import kinds
 from wellread.testing.loader import LoaderContract, source_of
@@ -153,12 +151,6 @@ def test_an_entity_has_aliases_relations_and_taxonomy() -> None:
     )
     assert document.taxonomy["sectors"] == ("water", "boats")
     assert document.taxonomy["scale"] == ("regional",)
-
-
-@pytest.mark.parametrize("label", ["Note", "Example", "Warning"])
-def test_bold_labels_make_no_transcript(label: str) -> None:
-    text = f"**{label}**: mind the gap.\n\n" * 5
-    assert load("labels.md", text).kind == "page"
 
 
 def test_hard_breaks_stay_and_soft_ones_do_not() -> None:

@@ -97,7 +97,7 @@ class TestOdt(LoaderContract):
     good = source_of("rules.odt", GOOD)
     expected_kind = "page"
     quotes = (
-        ("The tide  turns at noon.", {"heading": ("Tides",)}),
+        ("The tide turns at noon.", {"heading": ("Tides",)}),
         ("* Summer time.", {"heading": ("Tides",)}),
         ("- Rope\n  - long\n- Tar", {"heading": ("Tides", "Spring tide")}),
         ("Berth | Depth\nNorth | 4 m", {"heading": ("Tides", "Spring tide")}),

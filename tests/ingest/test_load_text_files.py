@@ -10,7 +10,7 @@ from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits
 from wellread.ingest.parsing.kinds import load, loader_name
 from wellread.testing.loader import source_of
-from wellread.types import Document, HeadingMark, Relation, SpeakerMark, TimeMark
+from wellread.types import Document, HeadingMark, SpeakerMark, TimeMark
 
 
 def only(name: str, data: str | bytes) -> Document:
@@ -56,23 +56,6 @@ y = arr[i][j]
 > A quoted word.
 """
 
-ENTITY = """\
----
-id: net-loft
-type: place
-title: Net loft
-aliases: [the loft]
-sectors: [craft]
-scale: local
-relations:
-  - {type: part_of, target: harbour}
-  - uses: [twine, tar]
----
-## What it is
-
-A room above the quay.
-"""
-
 
 def test_the_text_of_a_page_is_what_a_reader_sees() -> None:
     text = only("2023-01-02-nets.md", PAGE).text
@@ -82,17 +65,6 @@ def test_the_text_of_a_page_is_what_a_reader_sees() -> None:
     assert "x = {{ a }}\ny = arr[i][j]" in text
     for hidden in ("include", "editors", "https://", "**", "```", "\n\n\n"):
         assert hidden not in text
-
-
-def test_front_matter_gives_the_facts_of_a_page() -> None:
-    page = only("2023-01-02-nets.md", PAGE)
-    assert page.title == "Mending nets"
-    assert page.authors == ("Ada Moss", "Ben Ray")
-    assert page.published_at == datetime(2024, 3, 5, tzinfo=UTC)
-    assert page.language == "en"
-    assert page.url == "https://nets.example/mending"
-    assert page.taxonomy == {"tags": ("craft", "sea")}
-    assert page.source_type == "markdown"
 
 
 @pytest.mark.parametrize(
@@ -128,22 +100,6 @@ def test_malformed_front_matter_names_the_line() -> None:
 
 def test_an_opening_rule_is_no_front_matter() -> None:
     assert only("a.md", "---\nJust words.\n").text == "Just words."
-
-
-def test_an_entity_has_its_relations_aliases_and_dimensions() -> None:
-    entity = only("net-loft.md", ENTITY)
-    assert entity.entity is not None
-    assert entity.entity.entity_id == "net-loft"
-    assert entity.entity.entity_type == "place"
-    assert entity.entity.aliases == ("the loft",)
-    assert entity.entity.relations == (
-        Relation(type="part_of", target="harbour"),
-        Relation(type="uses", target="twine"),
-        Relation(type="uses", target="tar"),
-    )
-    assert entity.taxonomy["sectors"] == ("craft",)
-    assert entity.taxonomy["scale"] == ("local",)
-    assert not {"id", "title", "aliases", "relations"} & set(entity.taxonomy)
 
 
 def test_names_in_bold_open_turns_and_emphasised_lines_open_sections() -> None:

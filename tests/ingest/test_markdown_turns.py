@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wellread.ingest.loaders.base import LoaderLimits
-from wellread.ingest.loaders.text import markdown_pages as markdown
+from wellread.ingest.loaders.text import markdown_files as markdown
 from wellread.ingest.parsing import kinds
 from wellread.locators import Marks
 from wellread.testing.loader import source_of

@@ -16,8 +16,13 @@ from tests.doubles import forked
 from wellread.errors import StoreError
 from wellread.identity import document_id
 from wellread.ingest.joining import mention_linking as linking
-from wellread.ingest.joining.mention_linking import MOST_PER_ENTITY, NameFinder, link_mentions
-from wellread.ingest.joining.name_forms import fold, forms_of
+from wellread.ingest.joining.mention_linking import (
+    MOST_PER_ENTITY,
+    NameFinder,
+    fold,
+    forms_of,
+    link_mentions,
+)
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.store.catalogue.graph.mention_records import MentionScans

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from wellread.ask.retrieve.search import search
-from wellread.ingest.backup import export_home
-from wellread.ingest.importing import import_home
+from wellread.ingest.backup import export_home, import_home
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.remove import remove_named
 from wellread.ingest.run import add, sync

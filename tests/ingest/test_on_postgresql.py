@@ -16,10 +16,8 @@ from wellread import Wellread
 from wellread.config import load_settings
 from wellread.errors import DamageError, StoreError
 from wellread.ingest import run
-from wellread.ingest.backup import export_home
-from wellread.ingest.importing import import_home
-from wellread.ingest.integrity.copying import back_up
-from wellread.ingest.integrity.restoring import copy_named
+from wellread.ingest.backup import export_home, import_home
+from wellread.ingest.integrity.backups import back_up, copy_named
 from wellread.ingest.integrity.verify import ON_SERVER, verify
 from wellread.ingest.pipeline.job_log import dead_jobs, job_log
 from wellread.ingest.remove import remove_named

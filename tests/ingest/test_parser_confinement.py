@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from wellread.ingest.parsing import workers
-from wellread.ingest.parsing.confinement import parser_environment
 from wellread.ingest.parsing.parse import ParseRequest
+from wellread.ingest.parsing.worker import parser_environment
 from wellread.ingest.parsing.workers import WorkerPool, end_idle
 
 LINUX = sys.platform == "linux" and platform.machine() in ("x86_64", "aarch64")
-PREPARED = "from wellread.ingest.parsing.confinement import close_network; print(close_network());"
+PREPARED = "from wellread.ingest.parsing.worker import close_network; print(close_network());"
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from wellread.ingest.parsing.allowances import SharedMemory, allowance
 from wellread.ingest.parsing.parse import ParseRequest
+from wellread.ingest.parsing.worker import SharedMemory, allowance
 from wellread.ingest.parsing.workers import WorkerPool
 
 MOST = 3072

@@ -31,9 +31,15 @@ from wellread.ingest import reindex as reindexing
 from wellread.ingest.integrity.damage import DEAD_JOB, ORPHAN, STRAY, UNFINISHED
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.parsing.parse import cut_up
-from wellread.ingest.pipeline.commit import ReadSource, Window, drop_noted, write, writing
+from wellread.ingest.pipeline.commit import (
+    ReadSource,
+    VectorFiller,
+    Window,
+    drop_noted,
+    write,
+    writing,
+)
 from wellread.ingest.pipeline.job_log import end_dead_jobs
-from wellread.ingest.pipeline.vector_filler import VectorFiller
 from wellread.ingest.reindex import REINDEX_LOCK, ReindexProgress, reindex, tidy
 from wellread.kb import INGEST_LOCK, KnowledgeBase, open_kb
 from wellread.kb.home_catalogue import CATALOGUE_FILE

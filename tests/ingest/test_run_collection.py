@@ -82,7 +82,7 @@ def test_a_file_in_the_folder_is_found_and_a_change_of_it_is_followed(
     assert names(kb) == {}
     own = folder / "wellread-collection.yaml"
     own.write_text(SETTINGS)
-    report = sync(kb, [str(folder)], folder_settings=lambda _: True)
+    report = sync(kb, [str(folder)])
     assert report.counts()["updated"] == 2
     assert report.counts()["removed"] == 1
     assert names(kb) == {"oak": "oak", "beech": "beech", "quercus": "oak"}

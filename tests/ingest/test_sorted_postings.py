@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from wellread.ingest.joining import sorted_postings
-from wellread.ingest.joining.sorted_postings import Postings, Tally
+from wellread.ingest.joining import story_clusters
+from wellread.ingest.joining.story_clusters import Postings, Tally
 
 # Few codes, so that they meet; the ends of what a code may be among them.
 CODES = st.sampled_from([0, 1, 2, 3, 7, 2**32 - 1, 2**63, 2**64 - 1])
@@ -19,7 +19,7 @@ SHARED_FIXTURE = settings(suppress_health_check=[HealthCheck.function_scoped_fix
 
 @pytest.fixture(autouse=True)
 def often_merged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sorted_postings, "LEAST_MERGED", 4)
+    monkeypatch.setattr(story_clusters, "LEAST_MERGED", 4)
 
 
 @SHARED_FIXTURE

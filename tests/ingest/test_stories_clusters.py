@@ -9,8 +9,17 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from wellread.ingest.joining import story_clusters
-from wellread.ingest.joining.story_clusters import CENTRE_FEATURES, Clusters, PlacedItem, centre_of
-from wellread.ingest.joining.story_words import BANDS, Signature, alike, bands, signature_of
+from wellread.ingest.joining.story_clusters import (
+    BANDS,
+    CENTRE_FEATURES,
+    Clusters,
+    PlacedItem,
+    Signature,
+    alike,
+    bands,
+    centre_of,
+    signature_of,
+)
 
 FIRST = datetime(2026, 1, 1, tzinfo=UTC)
 FERRY = "The ferry Osprey broke down off the harbour and was towed home by a tug."

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.ingest.joining.story_words import (
+from wellread.ingest.joining.story_clusters import (
     COMMON_FROM,
     Frequencies,
     alike,
@@ -44,10 +44,6 @@ def test_words_count_by_stem_and_in_pairs_without_those_that_say_nothing() -> No
     }
 
 
-def test_the_title_counts_beside_the_text() -> None:
-    assert counts("Ferry sold", "The ferry was sold.")["ferri"] == 2
-
-
 @given(vectors)
 def test_a_vector_is_the_same_after_storing(vector: dict[int, float]) -> None:
     assert unpacked(packed(vector)) == vector
@@ -71,21 +67,6 @@ def test_rare_words_weigh_more_than_common_ones_and_very_common_ones_nothing() -
     again = frequencies.weigh(counts("", "harbour quay osprey"))
     assert vector[code_of("harbour")] == 0.0
     assert again[code_of("osprey")] > again[code_of("quay")] > 0
-
-
-def test_a_word_that_no_item_had_before_weighs_less_until_it_comes_again() -> None:
-    frequencies = Frequencies()
-    frequencies.weigh(counts("", "osprey"))
-    for _ in range(COMMON_FROM):
-        frequencies.weigh(counts("", "bakery"))
-    vector = frequencies.weigh(counts("", "osprey kittiwake"))
-    assert vector[code_of("osprey")] > vector[code_of("kittiwak")] > 0
-
-
-def test_everyday_words_weigh_less_than_names_from_the_start() -> None:
-    vector = Frequencies().weigh(counts("", "osprey saturday budget"))
-    assert vector[code_of("osprey")] > vector[code_of("saturday")] > 0
-    assert vector[code_of("osprey")] > vector[code_of("budget")] > 0
 
 
 def test_a_copy_has_nearly_the_same_signature_and_another_text_has_not() -> None:

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import JSON, Boolean, Float, Integer, LargeBinary, String
 
 from wellread.codec import marks_to_blob
-from wellread.ingest import importing
+from wellread.ingest import backup
 from wellread.ingest.integrity.purge import Trace, find_traces, needles, said_elsewhere, traces
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
@@ -209,7 +209,7 @@ def test_a_file_that_sqlite_has_open_is_not_opened_again(kb: KnowledgeBase) -> N
     """What the whole suite is watched for (``conftest``) is seen when it happens in our code."""
     path = kb.home / f"{CATALOGUE_FILE}-wal"
     kb.catalogue.stats()
-    ours = compile("open(path, 'rb').close()", importing.__file__, "exec")
+    ours = compile("open(path, 'rb').close()", backup.__file__, "exec")
     with pytest.raises(RuntimeError, match="is opened once more"):
         exec(ours, {"path": str(path)})
     path.read_bytes()  # a test may

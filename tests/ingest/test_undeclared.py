@@ -10,7 +10,7 @@ from rich.console import Console
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source
-from wellread.ingest.loaders.undeclared import NOTE, windows_1252
+from wellread.ingest.loaders.plain import WINDOWS_NOTE, windows_1252
 from wellread.ingest.parsing import kinds
 from wellread.ingest.run import add
 from wellread.kb import open_kb
@@ -78,12 +78,12 @@ def test_the_report_says_which_files_were_read_so(tmp_path: Path) -> None:
     assert "Café" in titles
     notes = {row.uri.rpartition("/")[2]: row.reason for row in report.rows}
     assert notes.pop("bread.html").endswith(
-        "which the page does not declare: " + NOTE.partition(": ")[2]
+        "which the page does not declare: " + WINDOWS_NOTE.partition(": ")[2]
     )
-    assert notes == {"menu.md": NOTE, "fine.md": "", "told.html": ""}
+    assert notes == {"menu.md": WINDOWS_NOTE, "fine.md": "", "told.html": ""}
     assert again.counts()["unchanged"] == 1
     console = Console(width=200, record=True, file=None, quiet=False)
     with console.capture() as printed:
         print_report(console, report_body(report, "default"))
-    assert f"menu.md: {NOTE}" in printed.get()
+    assert f"menu.md: {WINDOWS_NOTE}" in printed.get()
     assert "fine.md" not in printed.get()

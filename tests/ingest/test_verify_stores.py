@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from string import Template
 
 import pytest
 
@@ -264,13 +265,6 @@ def test_debts_that_were_paid_are_struck_out(kb: KnowledgeBase, mill: tuple[str,
     assert kb.catalogue.vectors.passages_owed() == 0
 
 
-@pytest.mark.sqlite_only
-def test_debts_of_another_version_are_struck_out(kb: KnowledgeBase, mill: tuple[str, str]) -> None:
-    by_sql(kb, "INSERT INTO vector_debts VALUES (?, 'ver_old', 2)", mill[0])
-    check(kb, (damage.VOID, mill[0]))
-    assert kb.catalogue.vectors.passages_owed() == 0
-
-
 def test_an_index_that_is_not_in_use_is_dropped(kb: KnowledgeBase) -> None:
     kb.open_index(OTHER)
     check(kb, (damage.STRAY, table_name(OTHER)))
@@ -284,16 +278,6 @@ def test_an_index_in_the_making_is_no_stray(kb: KnowledgeBase) -> None:
     by_sql(kb, "INSERT INTO next_documents VALUES ('doc_a', 'ver_a', 'f')")
     assert verify(kb, repair=True).problems == ()
     assert kb.other_indexes() == []
-
-
-@pytest.mark.sqlite_only
-def test_what_an_interrupted_reindexing_left_is_dropped(kb: KnowledgeBase) -> None:
-    by_sql(kb, "INSERT INTO next_documents VALUES ('doc_a', 'ver_a', 'f')")
-    by_sql(
-        kb, "INSERT INTO next_passages VALUES ('psg_a', 'doc_a', 'ver_a', 0, 0, 1, 'Secret', '[]')"
-    )
-    check(kb, (damage.STAGED, "next_documents"))
-    assert kb.catalogue.integrity.row_counts()["next_passages"] == 0
 
 
 def test_an_index_with_damaged_files_is_filled_again(kb: KnowledgeBase) -> None:
@@ -435,154 +419,154 @@ def test_marks_outside_the_text_are_told(
     assert_whole(kb)
 
 
+# --- the rest of the catalogue ---
+
+
+ITEM = (
+    'INSERT INTO story_items (document_id, start, "end", version, story_id, vector, fingerprint, '
+    "repeats) VALUES ('$ferry', 0, {}, '{}', '{}', x'', x'', '')"
+)
+STORY = (
+    "INSERT INTO stories VALUES ('s', 'default', 'T', '', '[]', x'', '', NULL, NULL, 1, 1, 0, 0)"
+)
+SCAN = "INSERT OR REPLACE INTO mention_scans VALUES ('$ferry', '{}', '')"
+MENTION = "INSERT INTO mentions VALUES ('$ferry', 0, 'e', {}, {}, 'E')"
+NEXT = "INSERT INTO next_{} VALUES ({})"
+OF_FERRY = "WHERE document_id = '$ferry'"
+SECOND = "WHERE document_id = '$mill' AND ordinal = 1"
+Planted = tuple[tuple[str, ...], tuple[tuple[str, str], ...]]
+# What is done behind the back of everything, and what is found then.
+PLANTED: dict[str, Planted] = {
+    "debt of another version": (
+        ("INSERT INTO vector_debts VALUES ('$mill', 'ver_old', 2)",),
+        ((damage.VOID, "$mill"),),
+    ),
+    "interrupted reindexing": (
+        (
+            NEXT.format("documents", "'doc_a', 'ver_a', 'f'"),
+            NEXT.format("passages", "'psg_a', 'doc_a', 'ver_a', 0, 0, 1, 'Secret', '[]'"),
+        ),
+        ((damage.STAGED, "next_documents"),),
+    ),
+    "passage that is gone": (
+        (f"DELETE FROM passages {SECOND}",),
+        ((damage.UNCOVERED, "$mill"), (damage.MISCOUNTED, "$mill"), (damage.ORPHAN, "$mill")),
+    ),
+    "count": (
+        ("UPDATE documents SET passages = 5 WHERE id = '$ferry'",),
+        ((damage.MISCOUNTED, "$ferry"),),
+    ),
+    "name": (
+        (f"DELETE FROM document_names {OF_FERRY} AND ordinal = 1",),
+        ((damage.MISCALLED, "$ferry"),),
+    ),
+    "item of no story": (
+        (ITEM.format(9, "$version", "gone"),),
+        ((damage.REFERENCE, "story_items.story_id"),),
+    ),
+    "item of another version": (
+        (STORY, ITEM.format(9, "ver_old", "s")),
+        ((damage.ITEMS, "$ferry"),),
+    ),
+    "item outside": ((STORY, ITEM.format(9_999, "$version", "s")), ((damage.ITEMS, "$ferry"),)),
+    "mention of another version": (
+        (SCAN.format("ver_old"), MENTION.format(4, 9)),
+        ((damage.MENTIONS, "$ferry"),),
+    ),
+    "mention outside": (
+        (SCAN.format("$version"), MENTION.format(4, 9_999)),
+        ((damage.MENTIONS, "$ferry"),),
+    ),
+    "mention of nothing": (
+        (SCAN.format("$version"), MENTION.format(9, 9)),
+        ((damage.MENTIONS, "$ferry"),),
+    ),
+    **{
+        f"row of {table.partition(' ')[0]}": (
+            (f"INSERT INTO {table} VALUES ({values})",),
+            ((damage.REFERENCE, f"{table.partition(' ')[0]}.{column}"),),
+        )
+        for table, column, values in (
+            ("texts (document_id, piece, text)", "document_id", "'doc_x', 0, 'left over'"),
+            ("marks (document_id, blob)", "document_id", "'doc_x', x'00'"),
+            (
+                "entities (document_id, entity_id, entity_type, aliases)",
+                "document_id",
+                "'doc_x', 'e', '', '[]'",
+            ),
+            (
+                "relations (document_id, ordinal, source, type, target)",
+                "document_id",
+                "'doc_x', 0, 'e', 't', 'f'",
+            ),
+            (
+                "past_questions (document_id, question, body)",
+                "document_id",
+                "'doc_x', 'Why?', '{}'",
+            ),
+            ("vector_debts (document_id, version, passages)", "document_id", "'doc_x', 'v', 1"),
+            ("mention_scans (document_id, version, names)", "document_id", "'doc_x', 'v', ''"),
+            (
+                'mentions (document_id, ordinal, entity_id, start, "end", name)',
+                "document_id",
+                "'doc_x', 0, 'e', 0, 1, 'E'",
+            ),
+            (
+                "job_items (job_id, ordinal, uri, status, reason, seconds, documents, passages)",
+                "job_id",
+                "'job_x', 0, 'u', 'added', '', 0, 0, 0",
+            ),
+            (
+                'answer_evidence (answer_id, ordinal, document_id, version, start, "end")',
+                "answer_id",
+                "'ans_x', 0, 'doc_x', 'v', 0, 1",
+            ),
+        )
+    },
+}
+
+
+@pytest.mark.sqlite_only
+@pytest.mark.parametrize("planted", PLANTED)
+def test_what_does_not_fit_in_the_catalogue_is_mended(
+    kb: KnowledgeBase, ferry: tuple[str, str], mill: tuple[str, str], planted: str
+) -> None:
+    statements, problems = PLANTED[planted]
+    names = {"ferry": ferry[0], "version": ferry[1], "mill": mill[0]}
+    before = kb.catalogue.integrity.row_counts()
+    passages = kb.catalogue.passages_of([mill[0]])
+    for statement in statements:
+        by_sql(kb, Template(statement).substitute(names))
+    check(kb, *((kind, Template(subject).substitute(names)) for kind, subject in problems))
+    after = kb.catalogue.integrity.row_counts()
+    # An item that belongs to no story is put into one by the next run; names are looked for again.
+    again = {"story_items", "mention_scans"}
+    assert {name for name in before if before[name] != after[name]} <= again
+    assert kb.catalogue.passages_of([mill[0]]) == passages
+
+
 @pytest.mark.sqlite_only
 @pytest.mark.parametrize(
-    ("kind", "statement"),
+    ("kind", "change"),
     [
-        (damage.OUTSIDE, 'UPDATE passages SET "end" = 9999 WHERE document_id = ? AND ordinal = 1'),
-        (damage.OUTSIDE, 'UPDATE passages SET "end" = 1 WHERE document_id = ? AND ordinal = 1'),
-        (damage.OVERLAPPING, "UPDATE passages SET start = 5 WHERE document_id = ? AND ordinal = 1"),
-        (
-            damage.OVERLAPPING,
-            "UPDATE passages SET ordinal = 7 WHERE document_id = ? AND ordinal = 1",
-        ),
+        (damage.OUTSIDE, '"end" = 9999'),
+        (damage.OUTSIDE, '"end" = 1'),
+        (damage.OVERLAPPING, "start = 5"),
+        (damage.OVERLAPPING, "ordinal = 7"),
+        (damage.MISNAMED, "id = 'odd'"),
+        (damage.MISNAMED, "version = 'odd'"),
     ],
 )
 def test_passages_that_do_not_fit_are_cut_again(
-    kb: KnowledgeBase, mill: tuple[str, str], kind: str, statement: str
+    kb: KnowledgeBase, mill: tuple[str, str], kind: str, change: str
 ) -> None:
     before = kb.catalogue.passages_of([mill[0]])
-    by_sql(kb, statement, mill[0])
+    where = Template(SECOND).substitute(mill=mill[0])
+    by_sql(kb, f"UPDATE passages SET {change} {where}")
     assert (kind, mill[0], False) in kinds(verify(kb))
     assert (kind, mill[0], True) in kinds(verify(kb, repair=True))
     assert_whole(kb)
     assert kb.catalogue.passages_of([mill[0]]) == before
-
-
-@pytest.mark.sqlite_only
-def test_text_that_is_in_no_passage_is_cut_again(kb: KnowledgeBase, mill: tuple[str, str]) -> None:
-    before = kb.catalogue.passages_of([mill[0]])
-    by_sql(kb, "DELETE FROM passages WHERE document_id = ? AND ordinal = 1", mill[0])
-    check(
-        kb,
-        (damage.UNCOVERED, mill[0]),
-        (damage.MISCOUNTED, mill[0]),
-        (damage.ORPHAN, mill[0]),
-    )
-    assert kb.catalogue.passages_of([mill[0]]) == before
-
-
-@pytest.mark.sqlite_only
-@pytest.mark.parametrize("column", ["id", "version"])
-def test_passages_that_go_by_another_name_are_cut_again(
-    kb: KnowledgeBase, ferry: tuple[str, str], column: str
-) -> None:
-    before = kb.catalogue.passages_of([ferry[0]])
-    by_sql(kb, f"UPDATE passages SET {column} = 'odd' WHERE document_id = ?", ferry[0])
-    assert (damage.MISNAMED, ferry[0], False) in kinds(verify(kb))
-    assert verify(kb, repair=True).clean
-    assert_whole(kb)
-    assert kb.catalogue.passages_of([ferry[0]]) == before
-
-
-@pytest.mark.sqlite_only
-def test_a_wrong_count_is_made_right(kb: KnowledgeBase, ferry: tuple[str, str]) -> None:
-    by_sql(kb, "UPDATE documents SET passages = 5 WHERE id = ?", ferry[0])
-    check(kb, (damage.MISCOUNTED, ferry[0]))
-    assert sum(each.passages for each in kb.catalogue.stats()) == 3
-
-
-@pytest.mark.sqlite_only
-def test_names_that_are_not_its_own_are_written_anew(
-    kb: KnowledgeBase, ferry: tuple[str, str]
-) -> None:
-    by_sql(kb, "DELETE FROM document_names WHERE document_id = ? AND ordinal = 1", ferry[0])
-    check(kb, (damage.MISCALLED, ferry[0]))
-
-
-# --- the rest of the catalogue ---
-
-
-@pytest.mark.sqlite_only
-@pytest.mark.parametrize(
-    "table",
-    [
-        "texts (document_id, piece, text)|'doc_x', 0, 'left over'",
-        "marks (document_id, blob)|'doc_x', x'00'",
-        "entities (document_id, entity_id, entity_type, aliases)|'doc_x', 'e', '', '[]'",
-        "relations (document_id, ordinal, source, type, target)|'doc_x', 0, 'e', 't', 'f'",
-        "past_questions (document_id, question, body)|'doc_x', 'Why?', '{}'",
-        "vector_debts (document_id, version, passages)|'doc_x', 'v', 1",
-        "mention_scans (document_id, version, names)|'doc_x', 'v', ''",
-        'mentions (document_id, ordinal, entity_id, start, "end", name)|'
-        "'doc_x', 0, 'e', 0, 1, 'E'",
-        "job_items (job_id, ordinal, uri, status, reason, seconds, documents, passages)|"
-        "'job_x', 0, 'u', 'added', '', 0, 0, 0",
-        'answer_evidence (answer_id, ordinal, document_id, version, start, "end")|'
-        "'ans_x', 0, 'doc_x', 'v', 0, 1",
-    ],
-    ids=lambda table: table.partition(" ")[0],
-)
-def test_rows_that_point_to_nothing_are_dropped(kb: KnowledgeBase, table: str) -> None:
-    columns, _, values = table.partition("|")
-    name = columns.partition(" ")[0]
-    before = kb.catalogue.integrity.row_counts()[name]
-    by_sql(kb, f"INSERT INTO {columns} VALUES ({values})")
-    column = {"job_items": "job_id", "answer_evidence": "answer_id"}.get(name, "document_id")
-    check(kb, (damage.REFERENCE, f"{name}.{column}"))
-    assert kb.catalogue.integrity.row_counts()[name] == before
-
-
-@pytest.mark.sqlite_only
-def test_a_story_that_is_gone_lets_go_of_its_items(
-    kb: KnowledgeBase, ferry: tuple[str, str]
-) -> None:
-    plant_item(kb, ferry, story="story_gone")
-    check(kb, (damage.REFERENCE, "story_items.story_id"))
-    assert kb.catalogue.integrity.row_counts()["story_items"] == 1
-
-
-@pytest.mark.sqlite_only
-@pytest.mark.parametrize(("version", "end"), [("ver_old", 9), (None, 9_999)])
-def test_items_of_stories_that_do_not_fit_are_dropped(
-    kb: KnowledgeBase, ferry: tuple[str, str], version: str | None, end: int
-) -> None:
-    by_sql(
-        kb,
-        "INSERT INTO stories VALUES ('s', 'default', 'T', '', '[]', x'', '', NULL, NULL, 1, 1, 0, "
-        "0)",
-    )
-    plant_item(kb, (ferry[0], version or ferry[1]), story="s", end=end)
-    check(kb, (damage.ITEMS, ferry[0]))
-    assert kb.catalogue.integrity.row_counts()["story_items"] == 0
-    assert kb.catalogue.integrity.row_counts()["stories"] == 0  # it had no other
-
-
-def plant_item(kb: KnowledgeBase, key: tuple[str, str], *, story: str, end: int = 9) -> None:
-    by_sql(
-        kb,
-        'INSERT INTO story_items (document_id, start, "end", version, story_id, vector, '
-        "fingerprint, repeats) VALUES (?, 0, ?, ?, ?, x'', x'', '')",
-        key[0],
-        end,
-        key[1],
-        story,
-    )
-
-
-@pytest.mark.sqlite_only
-@pytest.mark.parametrize(
-    ("version", "start", "end"), [("ver_old", 4, 9), (None, 4, 9_999), (None, 9, 9)]
-)
-def test_mentions_that_do_not_fit_are_dropped(
-    kb: KnowledgeBase, ferry: tuple[str, str], version: str | None, start: int, end: int
-) -> None:
-    by_sql(kb, "DELETE FROM mention_scans", rows=None)
-    by_sql(kb, "INSERT INTO mention_scans VALUES (?, ?, '')", ferry[0], version or ferry[1])
-    by_sql(kb, "INSERT INTO mentions VALUES (?, 0, 'e', ?, ?, 'E')", ferry[0], start, end)
-    check(kb, (damage.MENTIONS, ferry[0]))
-    counts = kb.catalogue.integrity.row_counts()
-    assert (counts["mentions"], counts["mention_scans"]) == (0, 0)
 
 
 @pytest.mark.sqlite_only

@@ -11,8 +11,14 @@ from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.parsing.kinds import load
 from wellread.ingest.sources.addresses import FetchError
-from wellread.ingest.sources.entries import FollowedEntry, follow_entries, merged, needs_page
-from wellread.ingest.sources.fetching import Fetched, NotModified
+from wellread.ingest.sources.fetching import (
+    Fetched,
+    FollowedEntry,
+    NotModified,
+    follow_entries,
+    merged,
+    needs_page,
+)
 from wellread.types import Document
 
 BEGINNING = "The lock at Upper Marsh was rebuilt over the winter […]"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import tracemalloc
-import zlib
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import repeat
@@ -17,9 +16,8 @@ from wellread.config import WebSettings
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.parsing.kinds import load, loader_name
 from wellread.ingest.sources.addresses import FetchError
-from wellread.ingest.sources.exchange import Exchange
+from wellread.ingest.sources.exchange import Body, Exchange, TooLargeError
 from wellread.ingest.sources.fetching import Fetched, Fetcher, NotModified, fetcher_for
-from wellread.ingest.sources.guarded_network import Body, TooLargeError
 
 NEAR = WebSettings(
     allow_private=True, any_port=True, interval=0, read_timeout=5, timeout=15, max_bytes=100_000
@@ -93,8 +91,6 @@ def test_a_caller_may_name_itself(server: WebServer) -> None:
             "x-gzip",
             gzip.compress(WORDS[:50], mtime=0) + gzip.compress(WORDS[50:], mtime=0) + b"\0" * 9,
         ),
-        ("deflate", zlib.compress(WORDS)),
-        ("deflate", zlib.compress(WORDS)[2:-4]),  # raw, as some servers send it
         ("identity", WORDS),
     ],
 )
@@ -108,7 +104,7 @@ def test_packed_answers_are_unpacked(server: WebServer, encoding: str, packed: b
     ("encoding", "packed", "reason"),
     [
         ("gzip", gzip.compress(WORDS, mtime=0)[:-9], "ends in the middle"),
-        ("gzip", b"\x1f", "not gzip as it says"),
+        ("gzip", b"\x1f", "ends in the middle"),
         ("gzip", WORDS, "not gzip as it says"),
         ("br", WORDS, "packed as br, which was not asked for"),
         (
@@ -125,12 +121,10 @@ def test_broken_packing_is_no_page(
     assert reason in refused(server, "/").reason
 
 
-@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
-def test_a_bomb_is_cut_off_at_the_limit(server: WebServer, encoding: str) -> None:
-    pack = gzip.compress if encoding == "gzip" else zlib.compress
-    bomb = pack(bytes(30_000_000))
+def test_a_bomb_is_cut_off_at_the_limit(server: WebServer) -> None:
+    bomb = gzip.compress(bytes(30_000_000))
     assert len(bomb) < NEAR.max_bytes
-    server.pages["/"] = Reply(body=bomb, headers={"Content-Encoding": encoding})
+    server.pages["/"] = Reply(body=bomb, headers={"Content-Encoding": "gzip"})
     assert refused(server, "/").reason == "too large: more than 100,000 bytes (web.max_bytes)"
 
 

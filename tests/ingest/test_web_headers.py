@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.ingest.sources.server_rules import (
+from wellread.ingest.sources.fetching import (
     as_utf8,
     charset,
     content_type,

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.ingest.sources.server_rules import read_robots
+from wellread.ingest.sources.fetching import Robots
 
 
 def allows(text: str, *paths: str) -> list[bool]:
-    robots = read_robots(text.encode(), "wellread")
+    robots = Robots(text.encode(), "wellread")
     return [robots.allows(path) for path in paths]
 
 
@@ -46,7 +46,7 @@ def test_wildcards_and_ways_of_writing(rule: str, fits: list[str], fits_not: lis
 def test_the_group_that_names_us_stands_for_all_others() -> None:
     text = (
         "\ufeffUser-Agent: *\r\nDisallow: /\r\n\r\n"
-        "user-agent: Other\rUSER-AGENT : WellRead/2.0 # us\r\ndisallow: /x # not this\r\n"
+        "user-agent: Other\rUSER-AGENT : WellRead # us\r\ndisallow: /x # not this\r\n"
         "Sitemap: https://x.example/map\r\nnonsense\r\nuser-agent: wellread\r\ndisallow: /y\r\n"
     )
     assert allows(text, "/", "/x", "/y") == [True, False, False]
@@ -61,13 +61,13 @@ def test_what_forbids_nothing(text: str) -> None:
 
 def test_the_pause_between_requests() -> None:
     for written, seconds in (("2.5", 2.5), ("900", 30.0), ("soon", 0.0), ("-1", 0.0), ("nan", 0.0)):
-        robots = read_robots(f"User-agent: *\nCrawl-delay: {written}".encode(), "wellread")
+        robots = Robots(f"User-agent: *\nCrawl-delay: {written}".encode(), "wellread")
         assert robots.delay == seconds
 
 
 @given(st.binary(max_size=300), st.text(st.sampled_from("/a*$%?é"), max_size=20))
 def test_anything_can_be_read(data: bytes, path: str) -> None:
-    read_robots(b"User-agent: *\nDisallow: " + data, "wellread").allows("/" + path)
+    Robots(b"User-agent: *\nDisallow: " + data, "wellread").allows("/" + path)
 
 
 @given(

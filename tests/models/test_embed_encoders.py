@@ -13,8 +13,8 @@ from onnx import TensorProto, helper, numpy_helper
 from wellread.config import EmbeddingSettings
 from wellread.errors import ModelError
 from wellread.models.base import Embedder
-from wellread.models.embedders import encoder_embedder
-from wellread.models.embedders.encoder_embedder import Encoder
+from wellread.models.embedders import local_embedder
+from wellread.models.embedders.local_embedder import Encoder
 from wellread.models.embedders.open_embedder import open_embedder
 from wellread.models.model_files import DIMENSIONS
 from wellread.testing.embedding import EmbedderContract
@@ -50,7 +50,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def opened(monkeypatch: pytest.MonkeyPatch, path: Path, encoder: Encoder) -> Embedder:
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
-    monkeypatch.setattr(encoder_embedder, "ENCODERS", {sha256: encoder})
+    monkeypatch.setattr(local_embedder, "ENCODERS", {sha256: encoder})
     return open_embedder(EmbeddingSettings(model_path=str(path)), path.parent)
 
 

@@ -6,8 +6,13 @@ import pytest
 
 from wellread.ask_settings import GenerationSettings
 from wellread.errors import ModelError, SettingsError
-from wellread.models.language.endpoint import ANTHROPIC, GOOGLE, OPENAI, endpoint_of
-from wellread.models.language.open_language_model import open_model
+from wellread.models.language.open_language_model import (
+    ANTHROPIC,
+    GOOGLE,
+    OPENAI,
+    endpoint_of,
+    open_model,
+)
 
 ENVIRON = {
     "OPENAI_API_KEY": "sk-openai",

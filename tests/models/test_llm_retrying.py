@@ -7,7 +7,7 @@ import pytest
 
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import LanguageModel, ModelUsage, Prompt, TextDelta
-from wellread.models.retrying import LONGEST_WAIT, RetryingModel
+from wellread.models.server_calls import LONGEST_WAIT, RetryingModel
 from wellread.testing.llm import Broken, LanguageModelContract, ScriptedModel, collect
 
 PROMPT = Prompt(system="s", user="u")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.models.language.reasoning_tags import ThoughtFilter
+from wellread.models.server_calls import ThoughtFilter
 
 
 def passed_on(pieces: list[str]) -> str:

@@ -32,4 +32,4 @@ def test_nothing_imports_it_in_another_way() -> None:
             r"^(import|from) onnxruntime\b", path.read_text(encoding="utf-8"), re.MULTILINE
         )
     ]
-    assert importing == ["onnxruntime_import.py"]
+    assert importing == ["onnx_runtime.py"]

@@ -6,7 +6,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from wellread.models.opened_once import opened_once
+from wellread.models.base import opened_once
 
 THREADS = 4
 

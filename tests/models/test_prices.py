@@ -8,7 +8,7 @@ import pytest
 
 from wellread.ask_settings import GenerationSettings
 from wellread.models.base import Prompt
-from wellread.models.prices import (
+from wellread.models.recording import (
     LISTED,
     Tariff,
     cost_of,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.models.reader import Reader
-from wellread.models.readers.lexical import LexicalReader
+from wellread.models.base import Reader
+from wellread.models.readers.open_reader import LexicalReader
 from wellread.testing.reader_contract import ReadableReader, ReaderContract
 
 

@@ -9,12 +9,18 @@ import pytest
 
 from wellread.ask_settings import ReaderSettings
 from wellread.errors import ModelError
+from wellread.models.base import Ranking, excerpts
 from wellread.models.model_files import sha256_of
-from wellread.models.reader import Ranking, excerpts
 from wellread.models.readers.open_reader import open_reader
-from wellread.models.readers.pair_encoding import MOST_ASKED, MOST_TOKENS, encode_pair
-from wellread.models.readers.trained_model import NETWORK, TrainedModel
-from wellread.models.readers.trained_reader import TrainedReader, windows
+from wellread.models.readers.trained_reader import (
+    MOST_ASKED,
+    MOST_TOKENS,
+    NETWORK,
+    TrainedModel,
+    TrainedReader,
+    encode_pair,
+    windows,
+)
 from wellread.testing.reader_contract import ReaderContract
 
 FERRY = (

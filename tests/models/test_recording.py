@@ -26,8 +26,13 @@ from wellread.models.base import (
     ToolCall,
 )
 from wellread.models.embedders.open_embedder import CachedEmbedder
-from wellread.models.prices import Tariff, prompt_tokens
-from wellread.models.recording import RecordedEmbedder, RecordedModel, kind_of
+from wellread.models.recording import (
+    RecordedEmbedder,
+    RecordedModel,
+    Tariff,
+    kind_of,
+    prompt_tokens,
+)
 from wellread.testing.embedding import EmbedderContract, ReadableEmbedder
 from wellread.testing.llm import Broken, Calling, LanguageModelContract, ScriptedModel, collect
 

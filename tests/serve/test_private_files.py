@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from wellread.ingest.backup import export_home
-from wellread.ingest.importing import import_home
+from wellread.ingest.backup import export_home, import_home
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder

@@ -129,25 +129,6 @@ def test_the_name_of_a_file_forges_no_line_of_a_report(
     assert not any(line.strip().startswith(FORGED) for line in shown)
 
 
-def test_a_folder_s_settings_are_refused_where_nobody_can_be_asked(
-    tmp_path: Path, home: Path, runner: CliRunner
-) -> None:
-    made = tmp_path / "theirs"
-    (made / "drafts").mkdir(parents=True)
-    (made / "drafts" / f"elm\n{FORGED}.md").write_text("# Elm\n\nThe elm is gone.\n")
-    (made / "wellread-collection.yaml").write_text("rules: [{match: drafts/, skip: true}]\n")
-    refused = runner.invoke(app, ["add", str(made)])
-    assert refused.exit_code == 1
-    assert "leaves out 1 files" in refused.output
-    assert "--folder-settings" in refused.output
-    assert f"\n{FORGED}" not in refused.output
-    without = runner.invoke(app, ["add", str(made), "--no-folder-settings", "--json"])
-    assert json.loads(without.output)["counts"]["added"] == 1
-    taken = runner.invoke(app, ["sync", str(made), "--folder-settings"])
-    assert "removed    1" in taken.output
-    assert "1 files left out" in taken.output
-
-
 def test_errors_and_json_hold_them_as_escapes_at_most() -> None:
     problem = Problem(error="x", detail=f"no {BAD}", hint=BAD)
     assert (

@@ -22,8 +22,7 @@ from typer.testing import CliRunner
 from wellread.answers import Question, VerdictName
 from wellread.ask.answer import answer, final
 from wellread.config import load_settings
-from wellread.ingest.backup import export_home
-from wellread.ingest.importing import import_home
+from wellread.ingest.backup import export_home, import_home
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.remove import remove_documents
 from wellread.kb import KnowledgeBase, open_kb

@@ -7,7 +7,7 @@ from threading import Barrier
 
 import pytest
 
-from wellread.ingest.joining import story_words
+from wellread.ingest.joining import story_clusters
 from wellread.text.words import stem
 
 THREADS = 8
@@ -21,7 +21,7 @@ WORDS = [
 
 STEMMED: dict[str, Callable[[str], str]] = {
     "as questions are": stem,
-    "as stories are": lambda word: next(one for one, _ in story_words.spoken(word)),
+    "as stories are": lambda word: next(one for one, _ in story_clusters.spoken(word)),
 }
 
 

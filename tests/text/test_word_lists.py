@@ -38,7 +38,7 @@ TECHNICAL = (
     "answer_blocks.py",
     "reports.py",
     "ingest/loaders/",
-    "ingest/parsing/confinement.py",
+    "ingest/parsing/worker.py",
 )
 # Words of the sample base, Optech and SciFact that are no general English: no rule knows them.
 OVERFIT = (

@@ -1,4 +1,4 @@
-"""Removing sources, documents and collections, and proving that nothing of them is left.
+"""Removing sources, documents, collections and users, and proving that nothing of them is left.
 
 What is removed is never found, shown or quoted again from the moment its transaction is
 committed. A proof goes further: the bytes are taken off the disk, and then every store and every
@@ -30,6 +30,7 @@ from wellread.ingest.sources.addresses import is_web
 from wellread.ingest.sources.discover import local_path, uri_of
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import whole_of
+from wellread.store.catalogue.asking.account_forgetting import Forgotten
 from wellread.store.schema.catalogue_values import SourceRecord, VersionKey
 from wellread.store.schema.database import chunks
 from wellread.types import DocumentFacts
@@ -305,3 +306,34 @@ def _prove(
     tidy(kb)  # an index in the making that nobody is working at
     purged = purge(kb)
     return purged, find_traces(kb, wanted)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetReport:
+    """What went with a user.
+
+    Attributes:
+        purged: whether no byte of it is left on the disk; else ``verify --repair`` sees to it.
+        traces: where something that they wrote still stands.
+    """
+
+    forgotten: Forgotten
+    purged: bool
+    traces: tuple[Trace, ...] = ()
+
+
+def forget_user(kb: KnowledgeBase, user_id: str) -> ForgetReport:
+    """Remove an account and all that it asked, rated and preferred, and prove it.
+
+    What documents say as well (a question may quote one) is no trace.
+
+    Raises:
+        RequestError: nobody would be left who may manage users.
+        StoreError: a store refused.
+    """
+    forgotten = kb.catalogue.forgetting_users.forget(user_id)
+    purged = purge(kb)
+    wanted = [user_id, *needles(forgotten.texts)]
+    besides = said_elsewhere(kb, wanted, ())
+    found = find_traces(kb, [one for one in wanted if one not in besides])
+    return ForgetReport(forgotten=forgotten, purged=purged, traces=tuple(found))

@@ -6,7 +6,7 @@ A run has three hands that work at the same time:
   before (``readers.py``);
 - this thread writes what they yield, window by window, so that it is found by its words at once
   (``commit.py`` has the order of writes that keeps a home whole at any kill);
-- another thread embeds what was written (``vector_filler.py``).
+- another thread embeds what was written (the same file).
 
 Every run is a job in the catalogue, with a line per source. It can be cancelled from anywhere;
 what was written stays, and running the same inputs again takes up the rest.
@@ -15,14 +15,13 @@ what was written stays, and running the same inputs again takes up the rest.
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal, TypedDict
 
-from wellread.ingest.integrity.copying import back_up_if_due
+from wellread.ingest.integrity.backups import back_up_if_due
 from wellread.ingest.integrity.purge import purge_if_quick
 from wellread.ingest.joining.story_refresh import finish_run
 from wellread.ingest.parsing.workers import WorkerPool
@@ -30,29 +29,25 @@ from wellread.ingest.pipeline.change_detection import (
     ChangeDetector,
     absolute,
     gone_sources,
-    root_of,
     source_rules,
     with_entries,
-    within,
 )
-from wellread.ingest.pipeline.commit import Window, recover, settled, write, writing
+from wellread.ingest.pipeline.commit import VectorFiller, Window, recover, settled, write, writing
 from wellread.ingest.pipeline.job_log import JobLog, OnProgress, Progress, Report, job_log
 from wellread.ingest.pipeline.readers import Readers, open_pool
-from wellread.ingest.pipeline.vector_filler import VectorFiller
 from wellread.ingest.reindex import tidy
 from wellread.ingest.remove import remove_sources
-from wellread.ingest.settings.folder_settings import OnSettings, concerned, settings_in_force
-from wellread.ingest.sources.discover import Input, find_files
-from wellread.ingest.sources.selection import Selection
+from wellread.ingest.settings.folder_settings import concerned, settings_in_force
+from wellread.ingest.sources.discover import Input, Selection, find_files
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.run_logs import JobItem
 
 WINDOW_PASSAGES = 512  # written to the index and committed together
 WINDOW_SECONDS = 5.0  # a window that fills slowly is written after that
 FOLD_PASSAGES = 20_000  # rows that searches scan one by one, until they are folded in
-FOR_SEVERAL = (
-    "some of what it holds is in a collection of fewer readers, and all of it would be read into "
-    "one; give each part a file of its own, then remove this one from both collections"
+MOVED = (
+    "some of what it held is in a collection of fewer readers since the upgrade, and would be open "
+    "to all of this one; read it there: wellread sync FILE --collection NAME"
 )
 LOOK_SECONDS = 0.2  # between two reports of progress while only vectors are missing
 
@@ -65,11 +60,6 @@ class Order:
         inputs: files, folders, globs, web addresses, and standard input already read.
         settings: a settings file for the collection.
         only: uris to look at; None: all of the inputs.
-        folder_settings: agrees to settings that lie in an added folder and leave out files.
-        follows: the sources that the run is limited to, where they moved into its collection;
-            none: it is not limited.
-        leaves: sources that moved out of its collection.
-        for_several: those of which no run may read all into one collection.
     """
 
     action: Literal["add", "sync"]
@@ -77,17 +67,12 @@ class Order:
     collection: str
     settings: Path | None = None
     only: frozenset[str] | None = None
-    folder_settings: OnSettings | None = None
-    follows: frozenset[str] = frozenset()
-    leaves: frozenset[str] = frozenset()
-    for_several: frozenset[str] = frozenset()
 
 
 class Syncing(TypedDict, total=False):
     """What ``sync`` may be told beside its inputs."""
 
     collection: str
-    folder_settings: OnSettings | None
     on_progress: OnProgress | None
     only: frozenset[str] | None
 
@@ -97,7 +82,6 @@ class Adding(TypedDict, total=False):
 
     collection: str
     settings: Path | None
-    folder_settings: OnSettings | None
     on_progress: OnProgress | None
 
 
@@ -107,7 +91,6 @@ def add(
     *,
     collection: str = "default",
     settings: Path | None = None,
-    folder_settings: OnSettings | None = None,
     on_progress: OnProgress | None = None,
 ) -> Report:
     """Take in files, folders, globs and web addresses. One bad source never stops the others.
@@ -116,11 +99,9 @@ def add(
         settings: how fields and links of the sources map to ours (docs/collections.md). It is
             kept for later runs and holds for the whole collection; ``wellread-collection.yaml``
             in an added folder holds for that folder.
-        folder_settings: agrees to settings of a folder that leave out files; None refuses.
 
     Raises:
-        SettingsError: a settings file says something that cannot be understood, or one of a
-            folder leaves out files and nobody agreed.
+        SettingsError: a settings file says something that cannot be understood.
         StoreError: a store refused (disk full); what was written before stays.
         ModelError: the embedder failed; texts that were written stay, and are found by words.
     """
@@ -129,9 +110,8 @@ def add(
         inputs=_lasting(inputs),
         collection=collection,
         settings=settings,
-        folder_settings=folder_settings,
     )
-    return _carry_out(kb, order, on_progress)
+    return _one_run(kb, order, on_progress)
 
 
 def sync(
@@ -139,7 +119,6 @@ def sync(
     inputs: Sequence[Input],
     *,
     collection: str = "default",
-    folder_settings: OnSettings | None = None,
     on_progress: OnProgress | None = None,
     only: frozenset[str] | None = None,
 ) -> Report:
@@ -159,73 +138,12 @@ def sync(
         inputs=_lasting(inputs),
         collection=collection,
         only=only,
-        folder_settings=folder_settings,
     )
-    return _carry_out(kb, order, on_progress)
+    return _one_run(kb, order, on_progress)
 
 
 def _lasting(inputs: Sequence[Input]) -> tuple[Input, ...]:
     return tuple(absolute(given) if isinstance(given, str) else given for given in inputs)
-
-
-def _carry_out(kb: KnowledgeBase, order: Order, on_progress: OnProgress | None) -> Report:
-    first, *others = _orders(kb, order)
-    report = _one_run(kb, first, on_progress)
-    for other in others:
-        if report.cancelled:
-            break
-        then = _one_run(kb, other, on_progress)
-        note = f"{len(then.rows):,} of them are sources of the collection {other.collection}"
-        report = replace(
-            report,
-            rows=(*report.rows, *then.rows),
-            passages=report.passages + then.passages,
-            seconds=report.seconds + then.seconds,
-            cancelled=then.cancelled,
-            notes=(*report.notes, *then.notes, note),
-        )
-    return report
-
-
-def _orders(kb: KnowledgeBase, order: Order) -> list[Order]:
-    """The order, and one for each collection into which sources under its inputs moved.
-
-    They moved when documents stopped to name their readers, into collections that only those may
-    read (migration 0008), and are read into these from then on.
-    """
-    moved = kb.catalogue.moved_sources(order.collection)
-    if not moved:
-        return [order]
-    here = kb.catalogue.sources(order.collection).keys()
-    places = Counter(uri for records in moved.values() for uri in records)
-    several = {uri for uri, count in places.items() if count > 1 or uri in here}
-    alone = replace(
-        order,
-        inputs=tuple(one for one in order.inputs if _root(one) not in places or _root(one) in here),
-        leaves=frozenset(places.keys() - here),
-        for_several=frozenset(several & here),
-    )
-    orders = [alone] if alone.inputs else []
-    only = None if order.only is None else Selection(order.only)
-    for name, records in moved.items():
-        inputs, uris = [], set()
-        for given in order.inputs:
-            mine = {
-                u
-                for u, one in records.items()
-                if within(_root(given), u) or one.root == _root(given)
-            }
-            mine = {uri for uri in mine - here if only is None or only.covers(uri)}
-            inputs += [given] if mine else []
-            uris |= mine
-        if uris:
-            more = replace(order, collection=name, inputs=tuple(inputs), follows=frozenset(uris))
-            orders.append(replace(more, for_several=frozenset(several & uris)))
-    return orders or [order]
-
-
-def _root(given: Input) -> str:
-    return root_of(given) if isinstance(given, str) else given.uri
 
 
 def _one_run(kb: KnowledgeBase, order: Order, on_progress: OnProgress | None) -> Report:
@@ -277,24 +195,21 @@ class _Run:
         paths = [given for given in order.inputs if isinstance(given, str)]
         sources = kb.settings.sources
         look = partial(find_files, order.inputs, sources.exclude, follow_links=sources.follow_links)
-        self.looked = look(only=order.only)  # at all that is there, also what is not for this run
-        found = [item for item in self.looked if item.uri not in order.leaves]
-        self.found = [one for one in found if not order.follows or one.uri in order.follows]
+        self.found = look(only=order.only)
         self.order = {item.uri: place for place, item in enumerate(self.found)}
         ruled = concerned(kb, order.collection, paths, order.settings)
-        if ruled and order.only is not None:
-            found = [item for item in look() if item.uri not in order.leaves]
+        found = look() if ruled and order.only is not None else self.found
         self.settings = settings_in_force(
             kb,
             order.collection,
             paths,
             order.settings,
             found=found,
-            ask=order.folder_settings,
         )
         rules = source_rules(self.settings, self.found, found, self.known, pool)
-        failed = {**rules.failed, **dict.fromkeys(order.for_several, FOR_SEVERAL)}
-        rules = replace(rules, failed=failed)
+        moved = kb.catalogue.moved_sources(order.collection).values()
+        refused = {uri: MOVED for records in moved for uri in records}
+        rules = replace(rules, failed={**rules.failed, **refused})
         self.changes = ChangeDetector(order.collection, self.known, rules)
         self.readers = Readers(kb, order.collection, self.known, rules.by_uri, pool)
         self.filler = VectorFiller(kb, self._embedded)
@@ -326,7 +241,7 @@ class _Run:
             return
         self._flush()
         only = None if self.asked.only is None else Selection(self.asked.only)
-        found = [*self.looked, *self.readers.came_up]
+        found = [*self.found, *self.readers.came_up]
         gone = gone_sources(self.asked.inputs, found, self.known, only, self.readers.lists)
         gone += [JobItem(uri=uri, status="removed") for uri in self.changes.gone]
         uris = [result.uri for result in gone if result.status == "removed"]
@@ -352,7 +267,6 @@ class _Run:
         self.log.write(self._progress())
 
     def _collect(self) -> None:
-        """Take what has been read, and write when it is enough."""
         for item, outcome in self.readers.ready(WINDOW_SECONDS):
             result, sources, seen = self.changes.of(item, outcome)
             for source in sources:

@@ -4,9 +4,8 @@ Files are followed by the system's own notices, and only what changed is looked 
 pages are asked again at their own pace. Notices get lost (a full queue, a network
 drive), so folders are looked over as a whole at the start, after trouble, and now and then.
 
-Each feed and page has its own time: after ``web.poll_minutes``, later when its server says that
-nothing changes before, and later and later, up to a day, while it fails. Times differ by a tenth,
-so that sources that were added together do not ask together for ever.
+Each feed and page has its own time: after ``web.poll_minutes``, or later when its server says that
+nothing changes before.
 """
 
 from __future__ import annotations
@@ -14,11 +13,9 @@ from __future__ import annotations
 import glob
 import logging
 import os
-import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from wellread.errors import FingerprintError, ModelError, SourceError, StoreError
@@ -29,79 +26,15 @@ from wellread.ingest.sources.discover import (
     LIST_EXTENSION,
     FoundFile,
     FoundPage,
+    Selection,
     find_files,
     local_path,
     pattern_of,
     uri_of,
 )
 from wellread.ingest.sources.file_changes import Changed, Changes, Place
-from wellread.ingest.sources.selection import Selection
 from wellread.kb import KnowledgeBase
 from wellread.store.schema.catalogue_values import SourceRecord
-
-LONGEST_PAUSE = timedelta(days=1)
-SPREAD = 0.1
-MOST_DOUBLINGS = 16
-
-
-def pause(interval: timedelta, failures: int, chance: float) -> timedelta:
-    """How long to leave a source alone after ``failures`` failures in a row.
-
-    Args:
-        chance: from 0 to 1; shortens or lengthens the pause by up to a tenth.
-    """
-    doubled = interval * (1 << min(failures, MOST_DOUBLINGS))
-    longest = max(LONGEST_PAUSE, interval)
-    return min(doubled, longest) * (1 - SPREAD + 2 * SPREAD * chance)
-
-
-@dataclass(slots=True)
-class _Poll:
-    due: datetime
-    failures: int = 0
-
-
-class Polls:
-    """The sources to look at, and when.
-
-    Args:
-        interval: between two looks at one of them.
-        chance: gives numbers from 0 to 1.
-    """
-
-    def __init__(self, interval: timedelta, *, chance: Callable[[], float] = random.random) -> None:
-        self._interval = interval
-        self._chance = chance
-        self._polls: dict[str, _Poll] = {}
-
-    def keep(self, uris: Iterable[str], now: datetime) -> None:
-        """These are the sources from now on. New ones are due; of the others nothing changes."""
-        self._polls = {uri: self._polls.get(uri) or _Poll(due=now) for uri in uris}
-
-    def looked(
-        self, uri: str, now: datetime, *, failed: bool, poll_after: datetime | None = None
-    ) -> None:
-        """``uri`` was looked at.
-
-        Args:
-            poll_after: its server does not want to be asked, or has nothing new, before.
-        """
-        poll = self._polls.get(uri)
-        if poll is None:
-            return
-        poll.failures = poll.failures + 1 if failed else 0
-        due = now + pause(self._interval, poll.failures, self._chance())
-        poll.due = max(due, poll_after) if poll_after else due
-
-    def postpone(self, uri: str, until: datetime) -> None:
-        """``uri`` is not to be looked at before ``until``."""
-        if poll := self._polls.get(uri):
-            poll.due = max(poll.due, until)
-
-    def due(self, now: datetime) -> frozenset[str]:
-        """What is to be looked at."""
-        return frozenset(uri for uri, poll in self._polls.items() if poll.due <= now)
-
 
 logger = logging.getLogger(__name__)
 
@@ -152,8 +85,6 @@ def watch(
 
 
 class _Watch:
-    """What is to be done, and when."""
-
     def __init__(
         self,
         kb: KnowledgeBase,
@@ -167,7 +98,8 @@ class _Watch:
         self.collection = collection
         self.on_report = on_report
         self.run = run
-        self.polls = Polls(timedelta(minutes=kb.settings.web.poll_minutes))
+        self.interval = timedelta(minutes=kb.settings.web.poll_minutes)
+        self.due: dict[str, datetime] = {}  # when each feed and page is to be asked
         self.rescan_seconds = kb.settings.sources.rescan_minutes * 60
         self.local = frozenset(name for given in inputs for name in _local_names(given))
         self.pending = Changed(lost=True)  # everything is looked at first
@@ -177,19 +109,19 @@ class _Watch:
 
     def follow(self, changes: Changes, stop: threading.Event) -> None:
         """Wait for something to do, and do it."""
-        self._know_pages(self._sources(), starting=True)
+        self._know_pages(self.kb.catalogue.sources(self.collection), starting=True)
         while not stop.is_set():
             self._step()
             self.pending |= changes.wait(LOOK_SECONDS)
 
     def _step(self) -> None:
-        """Do what is to be done now, if anything."""
         now = time.monotonic()
         if now < self.retry_at:
             return
         if self.rescan_seconds and self.rescan_at and now >= self.rescan_at:
             self.pending |= Changed(lost=True)
-        due = self.polls.due(datetime.now(UTC))
+        now_utc = datetime.now(UTC)
+        due = frozenset(uri for uri, moment in self.due.items() if moment <= now_utc)
         files = self._files() if self.pending else frozenset()
         only = None if files is None else due | files
         if only is not None and not only:
@@ -219,7 +151,7 @@ class _Watch:
 
     def _matters(self, uris: frozenset[str]) -> bool:
         """Whether a run would find anything at ``uris`` that it does not know already."""
-        known = self._sources()
+        known = self.kb.catalogue.sources(self.collection)
         sources = self.kb.settings.sources
         follow = sources.follow_links
         found = find_files(self.inputs, sources.exclude, only=uris, follow_links=follow)
@@ -233,26 +165,17 @@ class _Watch:
         chosen = Selection(uris)
         return any(chosen.covers(uri) and uri not in there for uri in known)
 
-    def _sources(self) -> dict[str, SourceRecord]:
-        """What is known of all that a run reads, also of what moved into other collections."""
-        known: dict[str, SourceRecord] = {}
-        for records in self.kb.catalogue.moved_sources(self.collection).values():
-            known |= records
-        return known | self.kb.catalogue.sources(self.collection)
-
     def _done(self, report: Report, due: frozenset[str]) -> None:
         if self.pending.lost and self.rescan_seconds:
             self.rescan_at = time.monotonic() + self.rescan_seconds
         self.pending = Changed()
         self.retry_at = self.failures = 0
-        known = self._sources()
+        known = self.kb.catalogue.sources(self.collection)
         self._know_pages(known, starting=False)
-        failed = {row.uri for row in report.rows if row.status == "failed"}
-        now = datetime.now(UTC)
-        for uri in due:
+        after = datetime.now(UTC) + self.interval
+        for uri in due & self.due.keys():
             record = known.get(uri)
-            after = record.poll_after if record else None
-            self.polls.looked(uri, now, failed=uri in failed, poll_after=after)
+            self.due[uri] = max(after, record.poll_after) if record and record.poll_after else after
         self.on_report(report)
 
     def _try_again(self, error: StoreError | ModelError) -> None:
@@ -268,12 +191,11 @@ class _Watch:
         ]
         pages = {item.uri for item in find_files(given, ()) if isinstance(item, FoundPage)}
         now = datetime.now(UTC)
-        self.polls.keep(pages, now)
-        if starting:
-            for uri in pages:
-                record = known.get(uri)
-                if record and record.poll_after:
-                    self.polls.postpone(uri, record.poll_after)
+        self.due = {uri: self.due.get(uri, now) for uri in pages}
+        for uri in pages if starting else ():
+            record = known.get(uri)
+            if record and record.poll_after:
+                self.due[uri] = max(now, record.poll_after)
 
 
 def _place(given: str) -> Place | None:

@@ -22,20 +22,25 @@ from wellread.identity import LOCAL, Asker
 from wellread.kb.home_catalogue import CataloguePlace, made_home
 from wellread.kb.index_parts import Embedders, Indexes
 from wellread.kb.language_models import BudgetLedger, LanguageModels
-from wellread.models.base import Closeable, Embedder, LanguageModel, Preparable
+from wellread.models.base import (
+    Closeable,
+    Embedder,
+    LanguageModel,
+    PassageReader,
+    Preparable,
+    Reader,
+    opened_once,
+)
 from wellread.models.embedders.open_embedder import CachedEmbedder, open_embedder
 from wellread.models.language.open_language_model import open_model
-from wellread.models.opened_once import opened_once
-from wellread.models.reader import PassageReader, Reader
-from wellread.models.readers.lexical import LexicalReader
-from wellread.models.readers.open_reader import ReaderByHead, open_reader
+from wellread.models.readers.open_reader import LexicalReader, ReaderByHead, open_reader
 from wellread.store.base import Fingerprint, KeptIndex
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.documents.reindexing import LiveIndex
 
 INGEST_LOCK = "ingest.lock"
 CHECK_VECTORS = "check_vectors.npz"  # of texts that were only read for a check, by content
-CHUNKING_VERSION = 1  # raise it when ``ingest/parsing/passages.py`` cuts differently
+CHUNKING_VERSION = 1  # raise it when ``ingest/parsing/parse.py`` cuts differently
 SCHEMA_VERSION = 1
 
 

@@ -20,8 +20,7 @@ from wellread.ask_settings import BudgetSettings, GenerationSettings, Role
 from wellread.calls import ANSWER, MODEL_CALL, Call, Work, ended
 from wellread.errors import BudgetError, ModelError, StoreError
 from wellread.models.base import LanguageModel, Piece, Prompt
-from wellread.models.prices import tariff_of
-from wellread.models.recording import RecordedModel
+from wellread.models.recording import RecordedModel, tariff_of
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.run_logs import Limit
 

@@ -19,9 +19,8 @@ from wellread.errors import RequestError, UnknownNameError
 from wellread.identity import EVERYTHING, NOBODY, Asker, Everything
 from wellread.kb import KnowledgeBase, Parts
 from wellread.kb.readable_index import ReadableIndex
-from wellread.models.opened_once import opened_once
-from wellread.models.reader import Reader
-from wellread.models.readers.lexical import LexicalReader
+from wellread.models.base import Reader, opened_once
+from wellread.models.readers.open_reader import LexicalReader
 from wellread.store.base import Fingerprint, KeptIndex
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.readable_catalogue import ReadableCatalogue

@@ -14,7 +14,7 @@ from wellread.ask.aggregate.execute import MOST_NAMED
 from wellread.ask.aggregate.queries.query import QueryError
 from wellread.ask.aggregate.queries.result import Scope, scope_of
 from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.ingest.settings.coverage_targets import CoverageTargets
+from wellread.ingest.settings.collection import CoverageTargets
 from wellread.ingest.settings.folder_settings import folder_settings, own_settings
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.learning.coverage_reads import AskedOf

@@ -1,11 +1,12 @@
-"""The seams to models: one that turns text into vectors, one that writes text."""
+"""The seams to models: what turns texts into vectors, ranks or reads them, and writes text."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+import threading
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Generic, Literal, Protocol, Self, TypeVar, overload, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -219,3 +220,129 @@ async def replied(model: LanguageModel, prompt: Prompt) -> tuple[str, ModelUsage
             elif isinstance(piece, ModelUsage):
                 usage = piece
     return "".join(text), usage
+
+
+Head = Literal["relevance", "answers"]
+"""What a reader is wanted for: a ``Ranking``, or a ``PassageReader``."""
+Scores = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Excerpt:
+    """A text that is read, and what stands above it (title and headings)."""
+
+    text: str
+    title: str = ""
+
+    @property
+    def shown(self) -> str:
+        """What a model is given to read."""
+        return f"{self.title}\n{self.text}" if self.title else self.text
+
+
+def excerpts(*texts: str) -> tuple[Excerpt, ...]:
+    """Texts that nothing stands above."""
+    return tuple(Excerpt(text=text) for text in texts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What a reader found in one text for a question.
+
+    Attributes:
+        answers: log odds that the text answers it.
+        sentences: log probability of each sentence to be the one that does, together 1; minus
+            infinity for a sentence that was not read. Shape ``(sentences,)``.
+    """
+
+    answers: float
+    sentences: Scores
+
+
+@runtime_checkable
+class PassageReader(Protocol):
+    """Reads whole passages for a question, sentence by sentence in their context."""
+
+    @property
+    def identity(self) -> str:
+        """Kind and model, as shown to the reader."""
+        ...
+
+    def read(self, question: str, texts: Sequence[Sequence[str]]) -> Sequence[Reading]:
+        """What each text, given as its sentences, holds for ``question``, in order.
+
+        Raises:
+            ModelError: the model cannot be run.
+        """
+        ...
+
+
+@runtime_checkable
+class Ranking(Protocol):
+    """Says how well texts fit a question.
+
+    Every number hangs on the two alone, hardly on what else is asked. Long texts are cut, never
+    refused, and a text without a word gets a number too. Calls may come from several threads; they
+    are sync and may take as long as a model does, so async callers go through a worker thread.
+    ``ModelTimeoutError`` is raised when the model takes longer than its time limit, and
+    ``ModelError`` when it cannot be run or reached, or replies with nonsense.
+    """
+
+    @property
+    def identity(self) -> str:
+        """Kind and model, as shown to the reader ("trained:5ee00eb8")."""
+        ...
+
+    def relevance(self, question: str, texts: Sequence[Excerpt]) -> Scores:
+        """One finite score for each text, in order; larger is better, on no fixed scale.
+
+        No texts give shape ``(0,)``, and no model is asked.
+        """
+        ...
+
+
+class Reader(Ranking, Protocol):
+    """A ranking that says whether it knows more than a search, which has counted words already."""
+
+    @property
+    def reranks(self) -> bool:
+        """Whether the best passages of a search are put in its order."""
+        ...
+
+
+def chance(odds: Scores) -> Scores:
+    """Probabilities of log odds."""
+    return np.asarray(1 / (1 + np.exp(-np.clip(odds, -50, 50))))
+
+
+T = TypeVar("T")
+
+
+class opened_once(Generic[T]):  # noqa: N801 - written as @property is
+    """Decorates a method without arguments; ``del`` and ``__dict__`` work as for the standard one.
+
+    Threads that come while it is worked out wait, whichever object they ask.
+    """
+
+    def __init__(self, work_out: Callable[[Any], T]) -> None:
+        self._work_out = work_out
+        self._lock = threading.RLock()
+        self.__doc__ = work_out.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+
+    def __get__(self, instance: object | None, owner: type) -> Self | T:
+        if instance is None:
+            return self
+        kept = vars(instance)
+        with self._lock:  # once it is kept, Python does not come here
+            if self._name not in kept:
+                kept[self._name] = self._work_out(instance)
+            made: T = kept[self._name]
+            return made

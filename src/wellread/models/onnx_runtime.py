@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnxruntime as ort
 from numpy.typing import NDArray
+from onnxruntime.capi import onnxruntime_pybind11_state as states
 
 from wellread.errors import ModelError
-from wellread.models.onnxruntime_import import ort, states
 from wellread.models.word_pieces import CLS, SEP
 
 BATCH_TOKENS = 1_024

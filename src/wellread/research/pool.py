@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from wellread.answers import Evidence
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks
-from wellread.models.reader import Excerpt
+from wellread.models.base import Excerpt
 from wellread.types import Hit
 
 WORDS = 0.65  # of how near a passage is to the question; the rest is the cosine

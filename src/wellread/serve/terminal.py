@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,7 +18,7 @@ from rich.text import Text
 
 from wellread.errors import DamageError, ModelError, RequestError, SettingsError
 from wellread.serve.error_shapes import Problem
-from wellread.text.words import escaped_json, harmless, harmless_line
+from wellread.text.words import escaped_json, harmless
 
 if TYPE_CHECKING:  # the stores and models, which `--help` must not load
     from pydantic import BaseModel
@@ -120,17 +119,6 @@ class Terminal:
         from wellread import kb  # noqa: PLC0415
 
         return kb.open_kb(home or self.home_folder(), overrides=overrides, **given)
-
-    def agreeing(self, said: bool | None) -> Callable[[object], bool] | None:
-        """Who agrees to something: what was ``said`` on the command line, a person, or nobody.
-
-        A person is asked while the spinner waits; without a terminal nobody is there to be asked.
-        """
-        if said is not None:
-            return lambda _: said
-        if self.json or not (sys.stdin.isatty() and self.err.is_terminal):
-            return None
-        return lambda what: typer.confirm(f"{harmless_line(str(what))}. Take it?", err=True)
 
     def open_current(self, *, overrides: Overrides | None = None) -> KnowledgeBase:
         """Open it, and say so when the index is damaged, or another than the settings ask for."""

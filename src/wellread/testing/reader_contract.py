@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from wellread.models.reader import (
+from wellread.models.base import (
     Excerpt,
     Ranking,
     Scores,

@@ -19,7 +19,7 @@ from tests.serve.rights.test_rights_tools import begun, call
 from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.past_questions import verified_similar
-from wellread.ingest.forget_user import forget_user
+from wellread.ingest.remove import forget_user
 from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import seen_by

@@ -14,7 +14,7 @@ from wellread.ask.retrieve.retrieval import Dropped
 from wellread.errors import ModelError
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks
-from wellread.models.reader import Excerpt, Ranking, Scores
+from wellread.models.base import Excerpt, Ranking, Scores
 from wellread.models.word_pieces import count_tokens
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans

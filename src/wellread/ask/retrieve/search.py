@@ -19,8 +19,8 @@ from wellread.config import RetrievalSettings
 from wellread.errors import DamageError, StoreError, UnknownCollectionError
 from wellread.kb import KnowledgeBase, Parts
 from wellread.kb.seen_by import whole_of
-from wellread.models.reader import Excerpt, Ranking
-from wellread.models.readers.proximity import room_for_words
+from wellread.models.base import Excerpt, Ranking
+from wellread.models.readers.open_reader import room_for_words
 from wellread.questions import Analysis, SourceRule, fitting
 from wellread.types import Candidate, DocumentFacts, Filters, Hit, ListRank, Passage
 

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from wellread.answers import Evidence
 from wellread.ask.write.extract_windows import Window
-from wellread.models.base import Embedder
-from wellread.models.reader import PassageReader
+from wellread.models.base import Embedder, PassageReader
 from wellread.text.parsed import parse
 
 FILE = "extract_weights.json"

@@ -31,10 +31,7 @@ MISCOUNTED = "number of passages is noted wrong"
 
 # --- the rest of the catalogue ---
 CATALOGUE = "the catalogue cannot be used as it is"
-MODEL = "model file of the home is damaged"
 BACKUP = "backup is damaged"
-INSTALLED = "installed file is not what was installed"
-WRONG_VECTOR = "vectors are not those of their passages"
 FILE = "damage in the catalogue's file"
 REFERENCE = "row that points to nothing"
 UNSOURCED = "document without a source"

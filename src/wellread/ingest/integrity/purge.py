@@ -24,7 +24,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
-from wellread.ingest.integrity.copying import renew_backups
+from wellread.ingest.integrity.backups import renew_backups
 from wellread.ingest.pipeline.commit import writing
 from wellread.kb import CHECK_VECTORS, KnowledgeBase
 from wellread.kb.home_catalogue import files_of
@@ -224,7 +224,6 @@ def _written(words: str) -> set[bytes]:
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """Every text in a value of a table."""
     match value:
         case str():
             yield value

@@ -6,34 +6,332 @@ story's centre. What an item's words are worth is settled when it comes and stor
 a collection that grows day by day ends in the same stories as one read at once, as long as the
 items come in the order of their dates. An item that comes late is put where it fits then; items
 that were put before it stay where they are.
+
+Words and pairs of neighbouring words gather news of one subject better than vectors of a small
+general model do (docs/decisions/008-stories.md has the figures). A feature is known by a hash of 32
+bits; counts and postings stand in sorted arrays, which take a tenth of what dicts take. Copies are
+found by MinHash (Broder, 1997) over runs of words, looked up in bands.
 """
 
 from __future__ import annotations
 
+import math
+import re
+import zlib
 from array import array
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import lru_cache
 from hashlib import blake2b
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.ingest.joining.sorted_postings import Postings
-from wellread.ingest.joining.story_words import (
-    HASHES,
-    Frequencies,
-    Signature,
-    Vector,
-    alike,
-    bands,
-    counts,
-    packed,
-    signature_of,
-    unit,
-    unpacked,
-)
+from wellread.text.english_common import COMMON_WORDS, NUMBERS_AND_TIMES, STORY_STOP_WORDS
+from wellread.text.words import stem
+
+LEAST_MERGED = 20_000  # codes; fewer wait in any case
+SHARE_MERGED = 16
+
+Codes = NDArray[np.uint64]
+Numbers = NDArray[np.uint32]
+Weights = NDArray[np.float64]
+
+
+class Tally:
+    """How often each code was added."""
+
+    def __init__(self) -> None:
+        self._codes: Codes = np.empty(0, dtype=np.uint64)
+        self._counts: NDArray[np.uint32] = np.empty(0, dtype=np.uint32)
+        self._pending: Counter[int] = Counter()
+
+    def add(self, codes: Iterable[int]) -> None:
+        """Each of these once more."""
+        self._pending.update(iter(codes))  # a mapping's keys, not its values
+        if _due(len(self._pending), len(self._codes)):
+            self._merge()
+
+    def of(self, codes: Sequence[int]) -> list[int]:
+        """How often each of these was added, in their order."""
+        places, known = _places(self._codes, np.array(codes, dtype=np.uint64))
+        settled = np.zeros(len(codes), dtype=np.int64)
+        settled[known] = self._counts[places[known]]
+        return [
+            count + self._pending[code] for count, code in zip(settled.tolist(), codes, strict=True)
+        ]
+
+    def _merge(self) -> None:
+        codes = np.array(sorted(self._pending), dtype=np.uint64)
+        counts = np.array([self._pending[code] for code in codes.tolist()], dtype=np.uint32)
+        places, known = _places(self._codes, codes)
+        self._counts[places[known]] += counts[known]
+        self._codes = np.insert(self._codes, places[~known], codes[~known])
+        self._counts = np.insert(self._counts, places[~known], counts[~known])
+        self._pending = Counter()
+
+
+class Postings:
+    """Which numbers each code has, each with a weight, in the order in which they were added."""
+
+    def __init__(self) -> None:
+        self._codes: Codes = np.empty(0, dtype=np.uint64)
+        self._numbers: Numbers = np.empty(0, dtype=np.uint32)
+        self._weights: Weights = np.empty(0, dtype=np.float64)
+        self._pending: defaultdict[int, list[tuple[int, float]]] = defaultdict(list)
+        self._waiting = 0
+
+    def add(self, number: int, weights: Mapping[int, float]) -> None:
+        """``number`` has these codes, with these weights."""
+        for code, weight in weights.items():
+            self._pending[code].append((number, weight))
+        self._waiting += len(weights)
+
+    @property
+    def full(self) -> bool:
+        """Whether so much waits that ``merge`` is due."""
+        return _due(self._waiting, len(self._codes))
+
+    def merge(self, alive: NDArray[np.bool_] | None = None) -> None:
+        """Sort in what waits.
+
+        Args:
+            alive: for each number whether it is needed still; the others are dropped.
+        """
+        waiting = [
+            (code, number, weight)
+            for code, having in self._pending.items()
+            for number, weight in having
+        ]
+        self._pending.clear()
+        self._waiting = 0
+        codes, numbers, weights = zip(*waiting, strict=True) if waiting else ((), (), ())
+        new = np.array(codes, dtype=np.uint64)
+        order = np.argsort(new, kind="stable")
+        places = np.searchsorted(self._codes, new[order], side="right")
+        self._codes = np.insert(self._codes, places, new[order])
+        self._numbers = np.insert(self._numbers, places, np.array(numbers, np.uint32)[order])
+        self._weights = np.insert(self._weights, places, np.array(weights, np.float64)[order])
+        if alive is not None:
+            kept = alive[self._numbers]
+            self._codes, self._numbers = self._codes[kept], self._numbers[kept]
+            self._weights = self._weights[kept]
+
+    def products(self, weights: Mapping[int, float], least: float) -> list[tuple[int, float]]:
+        """Each number with the sum of its weights times these, where that reaches ``least``.
+
+        ``least`` is above zero: what has none of the codes is left out.
+        """
+        places, lengths = self._found(list(weights))
+        factors = np.fromiter(weights.values(), dtype=np.float64, count=len(weights))
+        products = self._weights[places] * np.repeat(factors, lengths)
+        sums = np.asarray(np.bincount(self._numbers[places], products), dtype=np.float64)
+        # A number is all in the arrays or all in the dict.
+        waiting: defaultdict[int, float] = defaultdict(float)
+        for code, factor in weights.items():
+            for number, weight in self._pending.get(code, ()):
+                waiting[number] += factor * weight
+        reaching = np.flatnonzero(sums >= least)
+        found = list(zip(reaching.tolist(), sums[reaching].tolist(), strict=True))
+        return found + [(number, total) for number, total in waiting.items() if total >= least]
+
+    def newest(self, codes: Sequence[int], most: int) -> list[int]:
+        """The numbers that were added last for each code, at most so many, ascending."""
+        waiting = [self._pending.get(code, [])[-most:] for code in codes]  # newer than the others
+        places, _ = self._found(codes, [most - len(numbers) for numbers in waiting])
+        found = {number for numbers in waiting for number, _ in numbers}
+        return sorted(found.union(self._numbers[places].tolist()))
+
+    def _found(
+        self, codes: Sequence[int], most: Sequence[int] | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the codes stand in the arrays, and in how many places each.
+
+        Args:
+            most: of each code, no more than the last so many.
+        """
+        wanted = np.array(codes, dtype=np.uint64)
+        starts = np.searchsorted(self._codes, wanted, side="left")
+        ends = np.searchsorted(self._codes, wanted, side="right")
+        if most is not None:
+            starts = np.maximum(starts, ends - np.array(most, dtype=np.int64))
+        lengths = ends - starts
+        before = np.cumsum(lengths) - lengths
+        return np.repeat(starts - before, lengths) + np.arange(lengths.sum()), lengths
+
+
+def _due(waiting: int, settled: int) -> bool:
+    return waiting >= max(LEAST_MERGED, settled // SHARE_MERGED)
+
+
+def _places(sorted_codes: Codes, codes: Codes) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Where each of ``codes`` stands or would stand, and whether it does stand there."""
+    places = np.searchsorted(sorted_codes, codes).astype(np.int64)
+    known = places < len(sorted_codes)
+    known[known] = sorted_codes[places[known]] == codes[known]
+    return places, known
+
+
+SCHEME = "words-pairs/1"  # another name: stories that were made by other rules are made anew
+LEAD_CHARACTERS = 1_000  # of an item: what it is about is said first
+PAIR_WEIGHT = 0.7
+RARITY = 1.5  # power of the inverse document frequency
+# Items that are taken to be there before the first one, and how many of them have an everyday word.
+PRIOR_ITEMS = 100
+PRIOR_HAVING = 10
+UNSEEN_WEIGHT = 0.5  # of a feature that no item before had
+COMMON_SHARE = 0.2  # of the items: what more of them have says nothing
+COMMON_FROM = 50  # items from which on that is judged
+RUN_WORDS = 4
+HASHES = 64
+BANDS = 16
+
+Vector = dict[int, float]
+Signature = NDArray[np.uint32]
+
+_WORD = re.compile(r"[^\W_]+(?:[_'’][^\W_]+)*")
+_SEED = 20_240_501
+
+
+def counts(title: str, text: str) -> Counter[str]:
+    """How often each word stem and each pair of neighbouring ones is in title and lead."""
+    stems = [one for one, _ in spoken(text[:LEAD_CHARACTERS])]
+    found = Counter(stems)
+    found.update(f"{one} {other}" for one, other in pairwise(stems))
+    found.update(one for one, _ in spoken(title))
+    return found
+
+
+def spoken(text: str) -> Iterator[tuple[str, str]]:
+    """Stem and written form of each word that says something, in order."""
+    for word in _WORD.findall(text):
+        plain = word.lower().replace("’", "'").removesuffix("'s")
+        if len(plain) > 1 and plain not in STORY_STOP_WORDS and not plain.isdigit():
+            yield stem(plain), word
+
+
+def code_of(feature: str) -> int:
+    """The hash by which a feature is known."""
+    return zlib.crc32(feature.encode("utf-8", "replace"))
+
+
+class Frequencies:
+    """How many items have each feature, and from that what a feature is worth."""
+
+    def __init__(self) -> None:
+        self._items = 0
+        self._having = Tally()
+
+    @property
+    def youth(self) -> float:
+        """1 before the first item, 0 after very many: how much is a guess what words are worth."""
+        return PRIOR_ITEMS / (PRIOR_ITEMS + self._items)
+
+    def add(self, codes: Iterable[int]) -> None:
+        """One more item has these features."""
+        self._items += 1
+        self._having.add(codes)
+
+    def weigh(self, features: Counter[str]) -> Vector:
+        """The unit vector of an item, which is counted in; rounded as it will be stored.
+
+        A feature that too many items have weighs nothing, and stays in to be counted again.
+        """
+        codes = [code_of(feature) for feature in features]
+        self.add(codes)
+        everyday = _everyday_codes()
+        vector: Vector = {}
+        for feature, code, having in zip(features, codes, self._having.of(codes), strict=True):
+            if self._items >= COMMON_FROM and having > COMMON_SHARE * self._items:
+                vector[code] = 0.0
+                continue
+            weight = 1 + math.log(features[feature])
+            prior = PRIOR_HAVING if code in everyday else 0
+            weight *= math.log((self._items + PRIOR_ITEMS) / (having + prior)) ** RARITY
+            weight *= PAIR_WEIGHT if " " in feature else 1.0
+            vector[code] = weight * (UNSEEN_WEIGHT if having == 1 else 1.0)
+        return unpacked(packed(unit(vector)))
+
+
+def unit(vector: Vector) -> Vector:
+    """``vector`` with the length 1; an empty one stays empty."""
+    length = math.sqrt(sum(weight * weight for weight in vector.values()))
+    return {code: weight / length for code, weight in vector.items()} if length else {}
+
+
+def packed(vector: Vector) -> bytes:
+    """Six bytes for each feature: its code, then its weight as a half-precision number."""
+    codes = np.fromiter(vector, dtype="<u4", count=len(vector))
+    weights = np.fromiter(vector.values(), dtype="<f2", count=len(vector))
+    return codes.tobytes() + weights.tobytes()
+
+
+def unpacked(data: bytes) -> Vector:
+    """The vector that ``packed`` made the bytes of."""
+    count = len(data) // 6
+    codes = np.frombuffer(data, dtype="<u4", count=count)
+    weights = np.frombuffer(data, dtype="<f2", count=count, offset=4 * count)
+    return dict(zip(codes.tolist(), weights.tolist(), strict=True))
+
+
+def packed_signature(signature: Signature) -> bytes:
+    """Four bytes for each hash."""
+    return signature.astype("<u4").tobytes()
+
+
+def unpacked_signature(data: bytes) -> Signature:
+    """The signature that ``packed_signature`` made the bytes of."""
+    return np.frombuffer(data, dtype="<u4").astype(np.uint32)
+
+
+def signature_of(text: str) -> Signature:
+    """MinHash of the runs of words in ``text``; of fewer words than a run, of them all."""
+    words = [word.lower() for word in _WORD.findall(text)]
+    runs = {
+        " ".join(words[start : start + RUN_WORDS])
+        for start in range(max(1, len(words) - RUN_WORDS + 1))
+    }
+    codes = np.fromiter((code_of(run) for run in runs), dtype=np.uint64, count=len(runs))
+    multipliers, offsets = _permutations()
+    # Modulo 2^64, as unsigned numbers are anyway; the upper half is well mixed (Dietzfelbinger).
+    mixed = (codes[None, :] * multipliers[:, None] + offsets[:, None]) >> np.uint64(32)
+    smallest: Signature = mixed.min(axis=1).astype(np.uint32)
+    return smallest
+
+
+def alike(one: Signature, others: NDArray[np.uint32]) -> NDArray[np.float64]:
+    """The share of runs of words that a text has in common with others, as signatures tell.
+
+    Args:
+        others: their signatures, one a row; shape (texts, ``HASHES``).
+    """
+    shares: NDArray[np.float64] = (others == one).mean(axis=1)
+    return shares
+
+
+def bands(signature: Signature) -> list[int]:
+    """Codes of which two texts share one, nearly always when they are alike by more than 0.7."""
+    rows = signature.reshape(BANDS, HASHES // BANDS).astype(np.uint64)
+    multipliers, offsets = _permutations()
+    rows = rows * multipliers[: rows.shape[1]] + offsets[:BANDS, None]
+    mixed: list[int] = np.bitwise_xor.reduce(rows ^ (rows >> np.uint64(32)), axis=1).tolist()
+    return mixed
+
+
+@lru_cache(maxsize=1)
+def _everyday_codes() -> frozenset[int]:
+    return frozenset(code_of(stem(word)) for word in COMMON_WORDS | NUMBERS_AND_TIMES)
+
+
+@lru_cache(maxsize=1)
+def _permutations() -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    generator = np.random.Generator(np.random.PCG64(_SEED))
+    multipliers = generator.integers(0, 1 << 63, HASHES, dtype=np.uint64) * np.uint64(2)
+    return multipliers + np.uint64(1), generator.integers(0, 1 << 63, HASHES, dtype=np.uint64)
+
 
 CENTRE_FEATURES = 80  # the heaviest ones of a story's centre; the rest says little
 # In a young collection everything looks alike: the threshold is higher by this share of it, and

@@ -6,7 +6,7 @@ cut into news items, these are put into stories, and stories are told.
 Every step is kept in one transaction per batch, and every next step reads what is left to do from
 the catalogue, so that a killed pass goes on where it was, and a pass without news costs a query
 or two. Items go into stories in the order of their dates (``story_clusters.py``); what is told of
-a story is made anew when its items changed (``story_text.py``).
+a story is made anew when its items changed: title, summary and terms are verbatim words of items.
 
 A news item is a whole article, unless the article is a digest (a newsletter, a weekly round-up):
 then its top-level list items are news items, each with the paragraphs that follow it, and so are
@@ -17,27 +17,42 @@ newsletter summarises …"), contents lists, footnotes and stubs are no news.
 from __future__ import annotations
 
 import logging
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import pairwise
+from urllib.parse import urlsplit
 
 from wellread.identity import tagged_hash
 from wellread.ingest.joining.mention_linking import link_mentions
-from wellread.ingest.joining.story_clusters import Clusters, PlacedItem
-from wellread.ingest.joining.story_text import central_items, text_of
-from wellread.ingest.joining.story_words import (
+from wellread.ingest.joining.story_clusters import (
     SCHEME,
+    Clusters,
+    PlacedItem,
+    Vector,
+    centre_of,
+    code_of,
+    counts,
     packed,
     packed_signature,
+    spoken,
     unpacked,
     unpacked_signature,
 )
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.stories.story_rows import ItemRecord, WaitingDocument
+from wellread.store.catalogue.stories.story_rows import (
+    ItemRecord,
+    Material,
+    StoryText,
+    SummarySentence,
+    WaitingDocument,
+)
 from wellread.text.headlines import HEAD, headline
-from wellread.types import Document, HeadingMark, Span
+from wellread.text.sentences import sentence_spans
+from wellread.types import Document, DocumentFacts, HeadingMark, Span
 
 SHORTEST = 45  # characters: below, a list item is a line of a contents list or a stub
 LEAST_ITEMS = 3  # substantial list items that make a document a digest …
@@ -88,15 +103,12 @@ def _parts(document: Document) -> list[_Part]:
     parts: list[_Part] = []
     for span, section, listed in _pieces(document):
         last = parts[-1] if parts else None
-        if last is None or last.section != section or listed or _full(last, span):
+        full = last and not last.listed and span.end - last.span.start > LONGEST_PROSE
+        if last is None or last.section != section or listed or full:
             parts.append(_Part(span=span, section=section, listed=listed))
         else:
             parts[-1] = replace(last, span=Span(start=last.span.start, end=span.end))
     return parts
-
-
-def _full(part: _Part, more: Span) -> bool:
-    return not part.listed and more.end - part.span.start > LONGEST_PROSE
 
 
 def _pieces(document: Document) -> Iterator[tuple[Span, Section, bool]]:
@@ -200,7 +212,9 @@ def refresh(kb: KnowledgeBase, collection: str) -> StoryReport:
     if not kb.settings.stories.enabled:
         return StoryReport()
     stored = kb.catalogue.stories
-    if stored.begin(collection, _rules(kb)):
+    # Changes with everything that decides which items are in which story.
+    rules = f"{SCHEME}/{kb.settings.stories.join_threshold}/{kb.settings.stories.window_days}"
+    if stored.begin(collection, rules):
         logger.info("making the stories of %s anew, because of other settings", collection)
     documents, items, repeats = _place(kb, collection)
     untold = stored.untold(collection)
@@ -211,12 +225,6 @@ def refresh(kb: KnowledgeBase, collection: str) -> StoryReport:
         stored.drop_empty(collection)
         logger.info("%s: %d new news items, %d stories told", collection, items, told)
     return StoryReport(documents=documents, items=items, repeats=repeats, told=told)
-
-
-def _rules(kb: KnowledgeBase) -> str:
-    """Changes with everything that decides which items are in which story."""
-    settings = kb.settings.stories
-    return f"{SCHEME}/{settings.join_threshold}/{settings.window_days}"
 
 
 def _place(kb: KnowledgeBase, collection: str) -> tuple[int, int, int]:
@@ -237,7 +245,6 @@ def _place(kb: KnowledgeBase, collection: str) -> tuple[int, int, int]:
 
 
 def _clusters(kb: KnowledgeBase, collection: str) -> Clusters:
-    """The stories as they were left, ready for more items."""
     settings = kb.settings.stories
     window = timedelta(days=settings.window_days) if settings.window_days else None
     clusters = Clusters(settings.join_threshold, window)
@@ -292,7 +299,6 @@ def _batches(
 
 
 def _tell(kb: KnowledgeBase, story_ids: Sequence[str]) -> int:
-    """Make titles, summaries and figures of these stories anew; how many."""
     stored = kb.catalogue.stories
     materials = [(known, stored.material(known, central_items)) for known in story_ids]
     return stored.tell(
@@ -302,3 +308,162 @@ def _tell(kb: KnowledgeBase, story_ids: Sequence[str]) -> int:
             if material.items
         ]
     )
+
+
+CENTRAL_ITEMS = 12  # whose texts are read, beside that of the newest one
+LEAD_SENTENCES = 4  # of an item: what matters is said first
+SUMMARY_SENTENCES = 3
+SHORTEST_SENTENCE, LONGEST_SENTENCE = 40, 320  # characters
+REPEATED = 0.5  # share of a sentence's words in an earlier one from which it says nothing new
+TERMS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sentence:
+    place: int  # of the item among those that were read
+    span: Span
+    text: str
+    codes: frozenset[int]
+    score: float
+
+
+class Centre:
+    """The middle of a story: what its items, copies aside, have in common."""
+
+    def __init__(self, items: Iterable[ItemRecord]) -> None:
+        total: defaultdict[int, float] = defaultdict(float)
+        for item in items:
+            for code, weight in unpacked(item.vector).items():
+                total[code] += weight
+        self.weights = centre_of(total)
+
+    def nearness(self, vector: Vector) -> float:
+        """Cosine of an item with the middle."""
+        return sum(weight * self.weights.get(code, 0.0) for code, weight in vector.items())
+
+    def worth(self, codes: Iterable[int]) -> float:
+        """How much of the middle some features hold."""
+        return sum(self.weights.get(code, 0.0) for code in codes)
+
+
+def central_items(items: Sequence[ItemRecord]) -> list[ItemRecord]:
+    """The items nearest to the middle of their story, and the newest one; by date."""
+    originals = [item for item in items if item.repeats is None] or list(items)
+    centre = Centre(originals)
+    nearest = sorted(
+        range(len(originals)),
+        key=lambda place: (-centre.nearness(unpacked(originals[place].vector)), place),
+    )
+    chosen = sorted({*nearest[:CENTRAL_ITEMS], len(originals) - 1})
+    return [originals[place] for place in chosen]
+
+
+def text_of(material: Material) -> StoryText:
+    """All that is told of a story."""
+    originals = [item for item in material.items if item.repeats is None] or material.items
+    centre = Centre(originals)
+    return StoryText(
+        title=title_of(material, centre),
+        summary=summary_of(material, centre),
+        terms=terms_of(material, centre),
+        centre=packed(centre.weights),
+        scheme=SCHEME,
+        sources=sources_of(originals, material.documents),
+        novelty=novelty_of(originals),
+    )
+
+
+def title_of(material: Material, centre: Centre) -> str:
+    """The headline that holds most of what the story is about, for its length."""
+    titles = []
+    for place, (item, text) in enumerate(zip(material.chosen, material.texts, strict=True)):
+        facts = material.documents[item.document_id]
+        title = headline(item.span, text, facts.title, facts.characters)
+        codes = [code_of(feature) for feature in counts(title, "")]
+        worth = centre.worth(codes) / math.sqrt(len(codes) + 1)
+        near = centre.nearness(unpacked(item.vector))
+        titles.append((-worth * near, place, title))
+    return min(titles)[2]
+
+
+def summary_of(material: Material, centre: Centre) -> tuple[SummarySentence, ...]:
+    """Up to three sentences of different items where there are several, by date."""
+    waiting = sorted(_sentences(material, centre), key=lambda one: (-one.score, one.place))
+    several = len(material.chosen) >= SUMMARY_SENTENCES
+    chosen: list[_Sentence] = []
+    for one in waiting:
+        if len(chosen) == SUMMARY_SENTENCES:
+            break
+        if several and any(one.place == other.place for other in chosen):
+            continue
+        if all(_shared(one, other) < REPEATED for other in chosen):
+            chosen.append(one)
+    chosen.sort(key=lambda one: (one.place, one.span.start))
+    return tuple(
+        SummarySentence(
+            document_id=material.chosen[one.place].document_id, span=one.span, text=one.text
+        )
+        for one in chosen
+    )
+
+
+def terms_of(material: Material, centre: Centre) -> tuple[str, ...]:
+    """The words that set the story apart, heaviest first, as they are mostly written."""
+    written: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for text in material.texts:
+        for stem, word in spoken(text):
+            written[stem][word] += 1
+    heavy = sorted(
+        (-centre.weights[code_of(stem)], stem)
+        for stem in written
+        if centre.weights.get(code_of(stem), 0.0) > 0
+    )
+    return tuple(
+        min(written[stem], key=lambda word: (-written[stem][word], word))
+        for _, stem in heavy[:TERMS]
+    )
+
+
+def sources_of(originals: Iterable[ItemRecord], documents: Mapping[str, DocumentFacts]) -> int:
+    """How many independent sources tell the story: web hosts, or documents without one.
+
+    Copies do not count: who prints another's text is no second witness.
+    """
+    found = set()
+    for item in originals:
+        facts = documents[item.document_id]
+        found.add(_host(facts.url) or _host(facts.uri) or facts.id)
+    return len(found)
+
+
+def novelty_of(originals: Sequence[ItemRecord]) -> float:
+    """0-1: how little the newest item repeats the middle of those before it; 1 for a lone one."""
+    if len(originals) < 2:
+        return 1.0
+    near = Centre(originals[:-1]).nearness(unpacked(originals[-1].vector))
+    return min(1.0, max(0.0, 1.0 - near))
+
+
+def _sentences(material: Material, centre: Centre) -> Iterable[_Sentence]:
+    for place, (item, text) in enumerate(zip(material.chosen, material.texts, strict=True)):
+        for span in sentence_spans(text)[:LEAD_SENTENCES]:
+            said = span.of(text)
+            if not SHORTEST_SENTENCE <= len(said) <= LONGEST_SENTENCE:
+                continue
+            codes = frozenset(code_of(feature) for feature in counts("", said))
+            yield _Sentence(
+                place=place,
+                span=Span(start=item.span.start + span.start, end=item.span.start + span.end),
+                text=said,
+                codes=codes,
+                score=centre.worth(codes) / math.sqrt(len(codes) + 1),
+            )
+
+
+def _shared(one: _Sentence, other: _Sentence) -> float:
+    return len(one.codes & other.codes) / max(1, min(len(one.codes), len(other.codes)))
+
+
+def _host(address: str) -> str:
+    parts = urlsplit(address)
+    return (parts.hostname or "").removeprefix("www.") if parts.scheme in ("http", "https") else ""

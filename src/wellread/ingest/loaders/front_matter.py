@@ -16,21 +16,13 @@ from wellread.errors import SourceError
 from wellread.types import EntityFacts, Relation
 
 # Before rights were per collection a source could name its readers; read as any other, it would
-# be open to all who may read the collection. So it is refused, however it writes that.
+# be open to all who may read the collection. So its fields are refused.
 READERS = "readers"
 NAMES_READERS = (
     "it says 'readers', and rights are per collection: take that out and add it to a collection "
     "that only those may read (docs/users.md)"
 )
 _NO_LETTER = re.compile(r"[\W\d_]+")
-_SAYS = r"[\s>*?:\"'“”‘’`\[{-]*readers[\s\]\"'“”‘’`]*"
-_FIELD = re.compile(rf"(?:NOTE\b)?{_SAYS}[:=：]|\s*\[+\s*readers\s*\]", re.IGNORECASE)
-_LISTED = re.compile(rf"{_SAYS}[:=：]\s*\[", re.IGNORECASE)
-_INLINE = re.compile(rf"\{{.*,{_SAYS}[:=]", re.IGNORECASE)
-_ANY_OPENING = re.compile(r"([-+;=~`])\1{2,}\s*\w*")
-_ANY_FIELD = re.compile(r"[{:\"']|[\w-]+\s*[:=]")
-_BLANK = re.compile(r"\n[ \t]*\n")
-HEAD_CHARACTERS = 65_536
 
 _NAMED_DATE = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
 
@@ -149,41 +141,6 @@ def refuse_readers(fields: object, uri: str, *, deep: bool = True) -> None:
         inner = one if deep and isinstance(one, list) else []
         waiting += [each for each in inner if id(each) not in seen]
         seen.update(map(id, inner))
-
-
-def refuse_readers_in_head(text: str, uri: str, *, captions: bool) -> None:
-    """The same for what stands in front of a text, of any form, also of one that is not read.
-
-    Args:
-        captions: it is a file of captions, which has notes between them.
-
-    Raises:
-        SourceError: it names readers.
-    """
-    # In fields that are understood, and were looked at, words of a value may begin a line.
-    said = _LISTED if _block(text) else _FIELD
-    lines = _notes(text) if captions else _head(text[:HEAD_CHARACTERS])
-    if any(said.match(line) or (said is _FIELD and _INLINE.match(line)) for line in lines):
-        raise SourceError(uri, NAMES_READERS)
-
-
-def _notes(text: str) -> list[str]:
-    return [line for part in _BLANK.split(text) if "-->" not in part for line in part.split("\n")]
-
-
-def _head(text: str) -> list[str]:
-    """The lines of a block of fields in front of a text, however it is fenced, or not at all."""
-    lines = [line.strip() for line in text.lstrip("\ufeff \t\r\n").split("\n")]
-    fields = [line for line in lines if line.startswith(":")]  # of reStructuredText
-    if opening := _ANY_OPENING.fullmatch(lines[0]):
-        ends = (opening[1] * 3, "...")
-        end = next((at for at, one in enumerate(lines[1:], 1) if one.startswith(ends)), 0)
-        lines = lines[1:end] if end else lines[1 : [*lines, ""].index("")]
-    elif _ANY_FIELD.match(lines[0]):
-        lines = lines[: [*lines, ""].index("")]
-    else:
-        lines = []
-    return [*lines, *fields]
 
 
 def scalar(value: object) -> str:

@@ -14,7 +14,6 @@ import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from importlib.metadata import EntryPoint
 from pathlib import PurePosixPath
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
@@ -30,11 +29,10 @@ from wellread.ingest.loaders.base import (
     LoaderLimits,
     Source,
 )
-from wellread.ingest.loaders.front_matter import READERS, refuse_readers_in_head
-from wellread.ingest.loaders.html import html_decoding
+from wellread.ingest.loaders.html import html
 from wellread.ingest.loaders.office.archives import is_odt, is_office_binary, names_in
-from wellread.ingest.loaders.text import markdown_transcripts
-from wellread.ingest.loaders.text.record_keys import asks, delimiter_of, is_record, kind_of_json
+from wellread.ingest.loaders.text import markdown_files
+from wellread.ingest.loaders.text.records import asks, delimiter_of, is_record, kind_of_json
 from wellread.types import Document
 
 if TYPE_CHECKING:  # settings are read with a library that takes long to import
@@ -86,30 +84,29 @@ class LoaderEntry:
         return found
 
 
-def _entry(name: str, version: str, module: str) -> LoaderEntry:
-    target = f"wellread.ingest.loaders.{module}:load"
-    return LoaderEntry(name=name, version=version, target=target)
+def _entry(name: str, version: str, place: str) -> LoaderEntry:
+    return LoaderEntry(name=name, version=version, target=f"wellread.ingest.loaders.{place}")
 
 
 LOADERS = {
     entry.name: entry
     for entry in (
-        _entry("markdown", "3", "text.markdown_pages"),
-        _entry("markdown-transcript", "3", "text.markdown_transcripts"),
-        _entry("html", "4", "html.html"),
-        _entry("text", "3", "plain"),
-        _entry("pdf", "3", "pdf.pdf"),
-        _entry("captions", "2", "text.transcripts"),
-        _entry("speech", "2", "text.speech"),
-        _entry("feed", "4", "text.feeds"),
-        _entry("records", "3", "text.records"),
-        _entry("rst", "2", "text.restructured"),
-        _entry("docx", "2", "office.office_docx"),
-        _entry("pptx", "2", "office.office_pptx"),
-        _entry("xlsx", "2", "office.office_xlsx"),
-        _entry("odt", "1", "office.office_odt"),
-        _entry("epub", "2", "html.epub"),
-        _entry("office-binary", "1", "office.archives"),
+        _entry("markdown", "3", "text.markdown_files:load"),
+        _entry("markdown-transcript", "3", "text.markdown_files:load_transcript"),
+        _entry("html", "5", "html.html:load"),
+        _entry("text", "3", "plain:load"),
+        _entry("pdf", "3", "pdf.pdf:load"),
+        _entry("captions", "2", "text.transcripts:load"),
+        _entry("speech", "2", "text.transcripts:load_speech"),
+        _entry("feed", "4", "text.feeds:load"),
+        _entry("records", "3", "text.records:load"),
+        _entry("rst", "2", "text.restructured:load"),
+        _entry("docx", "2", "office.office_docx:load"),
+        _entry("pptx", "3", "office.office_pptx:load"),
+        _entry("xlsx", "2", "office.office_xlsx:load"),
+        _entry("odt", "2", "office.books:load_odt"),
+        _entry("epub", "2", "office.books:load_epub"),
+        _entry("office-binary", "1", "office.archives:refuse_binary"),
     )
 }
 
@@ -136,21 +133,18 @@ _DECODED = frozenset(
     ("markdown", "markdown-transcript", "text", "captions", "speech", "records", "rst")
 )
 
-# Whose sources may begin with fields that say something of the document.
-_HEADED = frozenset(("markdown", "markdown-transcript", "text", "captions", "rst"))
-
 
 def loaders() -> Mapping[str, LoaderEntry]:
     """Every loader there is by its name: ours, and those that other packages bring."""
     added = {
-        name: LoaderEntry(name=name, version=_release(point), target=point.value)
+        name: LoaderEntry(
+            name=name,
+            version=f"{point.dist.name}-{point.dist.version}" if point.dist else point.value,
+            target=point.value,
+        )
         for name, point in plugins.installed(plugins.LOADERS).items()
     }
     return {**LOADERS, **added}
-
-
-def _release(point: EntryPoint) -> str:
-    return f"{point.dist.name}-{point.dist.version}" if point.dist else point.value
 
 
 def is_current(identity: str, rules: SourceRules | None = None) -> bool:
@@ -173,8 +167,6 @@ def load(source: Source, limits: LoaderLimits, rules: SourceRules | None = None)
         raise EmptyError(source.uri, "no text")
     if entry is None and name != ENTRIES:
         raise SourceError(source.uri, "unknown kind of file")
-    if name in _HEADED and READERS in source.data.replace(b"\0", b"").lower().decode("latin-1"):
-        refuse_readers_in_head(_text(source.data), source.uri, captions=name == "captions")
     try:
         loader = entry.function if entry else None
         if rules is not None:
@@ -197,7 +189,7 @@ def load(source: Source, limits: LoaderLimits, rules: SourceRules | None = None)
 def note_on(name: str, source: Source) -> str:
     """What a report should say of how ``name`` read the source; mostly nothing."""
     if name == "html":
-        return html_decoding.note_on(source)
+        return html.note_on(source)
     return plain.note_on(source) if name in _DECODED else ""
 
 
@@ -232,7 +224,8 @@ def kind_of(source: Source) -> str:
     if binary := _kind_of_office(source):
         return binary
     if by_extension == "markdown":
-        return _markdown_kind(source)
+        talk = markdown_files.is_transcript(_text(source.data))
+        return "markdown-transcript" if talk else "markdown"
     if by_extension in _OWN_WORD:
         return by_extension
     return _kind_of_markup(source) or by_extension or _kind_of_lines(source)
@@ -247,11 +240,6 @@ def _kind_of_office(source: Source) -> str:
     return next(
         (kind for part, kind in _OFFICE_PARTS if any(part.fullmatch(name) for name in names)), ""
     )
-
-
-def _markdown_kind(source: Source) -> str:
-    text = _text(source.data)
-    return "markdown-transcript" if markdown_transcripts.is_transcript(text) else "markdown"
 
 
 def _text(data: bytes) -> str:
@@ -287,7 +275,6 @@ def _kind_of_lines(source: Source) -> str:
 
 
 def _asks(header: str) -> bool:
-    """Whether a CSV header names a question and what became of it."""
     try:
         columns = next(csv.reader([header], delimiter=delimiter_of(header)), [])
     except csv.Error:

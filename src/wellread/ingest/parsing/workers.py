@@ -17,10 +17,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Self
 
 from wellread.codec import from_plain, to_plain
-from wellread.ingest.parsing.allowances import SharedMemory
-from wellread.ingest.parsing.confinement import started_with
 from wellread.ingest.parsing.parse import Parsed, ParseRequest
-from wellread.ingest.parsing.worker import receive, send
+from wellread.ingest.parsing.worker import SharedMemory, receive, send, started_with
 
 MOST_WORKERS = 4
 # A worker that grew is replaced: some parsers never give memory back, and what idle ones hold is
@@ -73,8 +71,6 @@ class WorkerPool:
 
 
 class _Worker:
-    """One process and the pipes to it."""
-
     def __init__(self, memory: int) -> None:
         self.memory = memory
         self._allowed = memory

@@ -18,8 +18,7 @@ from wellread.ingest.parsing.workers import WorkerPool
 from wellread.ingest.pipeline.commit import ReadSource
 from wellread.ingest.pipeline.readers import Outcome
 from wellread.ingest.settings.folder_settings import SettingsInForce
-from wellread.ingest.settings.id_trees import Ahead, AheadRequest, tree_edges
-from wellread.ingest.settings.mapping import SourceRules
+from wellread.ingest.settings.mapping import Ahead, AheadRequest, SourceRules, tree_edges
 from wellread.ingest.sources.addresses import FetchError, is_web, parse_address
 from wellread.ingest.sources.discover import (
     Found,
@@ -27,11 +26,11 @@ from wellread.ingest.sources.discover import (
     FoundFile,
     Input,
     PassedOverError,
+    Selection,
     local_path,
     uri_of,
 )
-from wellread.ingest.sources.entries import ENTRY_LOADER
-from wellread.ingest.sources.selection import Selection
+from wellread.ingest.sources.fetching import ENTRY_LOADER
 from wellread.store.catalogue.run_logs import ItemStatus, JobItem
 from wellread.store.schema.catalogue_values import SourceRecord, SourceStatus
 

@@ -31,8 +31,14 @@ from wellread.ingest.sources.discover import (
     feeds_in,
     is_feed_list,
 )
-from wellread.ingest.sources.entries import ENTRY_LOADER, follow_entries
-from wellread.ingest.sources.fetching import Fetched, Fetcher, NotModified, fetcher_for
+from wellread.ingest.sources.fetching import (
+    ENTRY_LOADER,
+    Fetched,
+    Fetcher,
+    NotModified,
+    fetcher_for,
+    follow_entries,
+)
 from wellread.kb import KnowledgeBase
 from wellread.store.schema.catalogue_values import SourceRecord
 from wellread.types import Document
@@ -273,7 +279,6 @@ class Readers:
             yield item, outcome
 
     def _too_early(self, feed: FoundPage) -> bool:
-        """Whether the feed's server asked to be left alone for now."""
         known = self._known.get(feed.uri)
         return bool(known and known.poll_after and known.poll_after > datetime.now(UTC))
 

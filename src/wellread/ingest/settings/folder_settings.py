@@ -1,15 +1,14 @@
 """Which settings hold in a run: the reader's own, and those that lie in an added folder.
 
 What comes with a folder is not trusted like what the reader says. A settings file that lies in a
-folder holds for the files of that folder alone, is told in the report, and where it leaves out
-files that were read until now, or would be, somebody has to say yes first. What was agreed to is
-kept, so that the next run does not ask again. The reader's own file (``--settings``) holds for the
-whole collection and stands above all that lies in folders.
+folder holds for the files of that folder alone, and is told in the report with how many of them it
+leaves out. The reader's own file (``--settings``) holds for the whole collection and stands above
+all that lies in folders.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,38 +20,10 @@ from wellread.ingest.settings.collection import SETTINGS_NAME, CollectionSetting
 from wellread.ingest.sources.discover import Found, FoundFile, local_path, uri_of
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.collection_records import MOVED_FROM
-from wellread.store.schema.catalogue_values import SourceRecord
-from wellread.text.words import harmless_line
 
 FOLDERS = "folders"  # under which the settings of a collection keep those of its folders
 NOT_OWN = (FOLDERS, READERS, MOVED_FROM)  # that are kept beside what the reader said
-SHOWN = 3  # files that are named
 Plain = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
-    """A settings file of a folder that leaves out files, to be agreed to.
-
-    Attributes:
-        skipped: addresses of files that it leaves out and that are read without it.
-        removed: those of them whose documents are here and would go.
-    """
-
-    path: Path
-    skipped: tuple[str, ...]
-    removed: tuple[str, ...]
-
-    def __str__(self) -> str:
-        names = ", ".join(unquote(uri.rpartition("/")[2]) for uri in self.skipped[:SHOWN])
-        more = f" and {len(self.skipped) - SHOWN:,} more" if len(self.skipped) > SHOWN else ""
-        going = f"; {len(self.removed):,} of them are here and would be removed"
-        told = f"{self.path} leaves out {len(self.skipped):,} files of its folder ({names}{more})"
-        return harmless_line(told + (going if self.removed else ""))
-
-
-OnSettings = Callable[[Proposal], bool]
-"""Whether settings of a folder that leave out files are taken; False: go on without them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,18 +87,15 @@ def settings_in_force(
     given: Path | None,
     *,
     found: Sequence[Found],
-    ask: OnSettings | None,
 ) -> SettingsInForce:
     """The settings of a run; those that are new are kept.
 
     Args:
         given: a file of the reader's own; it takes the place of the one before.
         found: everything under the inputs.
-        ask: agrees to settings of a folder that leave out files; None refuses.
 
     Raises:
-        SettingsError: a file says something that cannot be understood, or leaves out files and
-            nobody agreed.
+        SettingsError: a file says something that cannot be understood.
     """
     stored = kb.catalogue.collection_settings.settings(collection)
     if READERS in (stored or {}) and not given:
@@ -141,16 +109,11 @@ def settings_in_force(
     lying = dict(_lying(inputs))
     for root in {uri_of(local_path(one)) for one in inputs if "://" not in one} - lying.keys():
         folders.pop(root, None)  # its file is there no more
-    known = kb.catalogue.sources(collection)
     for root, path in lying.items():
         settings = CollectionSettings.read(path)
         if own is not None and own != CollectionSettings():
             if settings != own:
                 notes.append(f"{path} is not taken: the collection has settings of your own")
-            continue
-        proposal = _proposal(path, root, settings, folders.get(root), found, known)
-        if proposal.skipped and not _agreed(proposal, ask):
-            notes.append(f"{path} is not taken, since it leaves out files")
             continue
         folders[root] = settings
         notes.append(_told(path, root, settings, found))
@@ -173,15 +136,6 @@ def _lying(inputs: Sequence[str]) -> Iterator[tuple[str, Path]]:
             yield uri_of(folder), path
 
 
-def _agreed(proposal: Proposal, ask: OnSettings | None) -> bool:
-    if ask is None:
-        raise SettingsError(
-            str(proposal),
-            hint="say --folder-settings to take it, or --no-folder-settings to go on without",
-        )
-    return ask(proposal)
-
-
 def _below(item: Found, root: str) -> str | None:
     """The path of a file below the folder; None for what lies elsewhere."""
     inside = f"{root.rstrip('/')}/"
@@ -193,27 +147,6 @@ def _below(item: Found, root: str) -> str | None:
 def _skips(settings: CollectionSettings | None, below: str) -> bool:
     rule = settings.rule_for(below) if settings else None
     return rule is not None and rule.skip
-
-
-def _proposal(
-    path: Path,
-    root: str,
-    settings: CollectionSettings,
-    before: CollectionSettings | None,
-    found: Sequence[Found],
-    known: Mapping[str, SourceRecord],
-) -> Proposal:
-    """What the settings leave out that those before did not; nothing when they are the same."""
-    skipped = [
-        item.uri
-        for item in found
-        if (below := _below(item, root)) is not None
-        and _skips(settings, below)
-        and not _skips(before, below)
-    ]
-    records = ((uri, known.get(uri)) for uri in skipped)
-    held = [uri for uri, one in records if one and one.digest and one.status != "skipped"]
-    return Proposal(path=path, skipped=tuple(skipped), removed=tuple(held))
 
 
 def _told(path: Path, root: str, settings: CollectionSettings, found: Sequence[Found]) -> str:

@@ -1,17 +1,21 @@
 """Carries out a collection's rules on one source: the loader's documents, with our fields filled.
 
 Runs where loaders run: in the worker, with nothing but the source, the settings and its edges from
-trees that were read ahead.
+trees of ids (``hierarchies``): these are read before the run, in parser processes too, since a
+loader sees one source at a time.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
+from itertools import islice, zip_longest
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -29,13 +33,15 @@ from wellread.ingest.loaders.front_matter import (
     split,
 )
 from wellread.ingest.loaders.plain import Blocks, decode
-from wellread.ingest.loaders.text import markdown_pages as markdown
-from wellread.ingest.loaders.text import markdown_transcripts
-from wellread.ingest.loaders.text.markdown_pages import strip_templates
-from wellread.ingest.settings.collection import DOCUMENT_FACTS, Rule
-from wellread.ingest.settings.picking import (
+from wellread.ingest.loaders.text import markdown_files as markdown
+from wellread.ingest.settings.collection import (
+    DOCUMENT_FACTS,
     MOST_VALUES,
+    PLACEHOLDER,
+    CollectionSettings,
     Given,
+    Hierarchy,
+    Rule,
     entries,
     file_facts,
     fill,
@@ -97,7 +103,8 @@ class SourceRules:
             return
         if loader is None:
             raise SourceError(source.uri, "unknown kind of file")
-        text = decode(source) if _is_markdown(loader) else ""
+        is_markdown = loader in (markdown.load, markdown.load_transcript)
+        text = decode(source) if is_markdown else ""
         matter = split(text, source.uri)
         for document in loader(source, limits):
             own = {name: getattr(document, name.partition(".")[2]) for name in DOCUMENT_FACTS}
@@ -121,10 +128,6 @@ class SourceRules:
         return cls(rule=rule, relative=plain["relative"], edges=edges)
 
 
-def _is_markdown(loader: Loader) -> bool:
-    return loader in (markdown.load, markdown_transcripts.load)
-
-
 def _entries(source: Source, rule: Rule, facts: Mapping[str, str]) -> Iterator[Document]:
     """One document for each entry of a YAML or JSON file."""
     try:
@@ -141,7 +144,7 @@ def _entries(source: Source, rule: Rule, facts: Mapping[str, str]) -> Iterator[D
         blocks = Blocks()
         said = [words for name in rule.text if (words := _words(fields, name))]
         for words in dict.fromkeys(said):
-            markdown.write(blocks, markdown.parse(strip_templates(words)), first_line=1)
+            markdown.write(blocks, markdown.parse(markdown.strip_templates(words)), first_line=1)
         here = Given(fields=fields, facts={**facts, "entry.key": key}, text="\n\n".join(said))
         title = markdown.plain_line(pick(rule.title or ("title", "name"), here)) or key
         if blocks.empty:  # a name alone is still a node
@@ -215,7 +218,6 @@ def _with_relations(entity: EntityFacts, relations: Iterable[Relation]) -> Entit
 
 
 def _relations(rule: Rule, given: Given) -> Iterator[Relation]:
-    """The edges that fields name."""
     for made in rule.relations:
         whole: _Match = re.compile(made.pattern or r".+", re.DOTALL).fullmatch
         for value in values(given.fields, made.source):
@@ -223,10 +225,9 @@ def _relations(rule: Rule, given: Given) -> Iterator[Relation]:
 
 
 def _linked(rule: Rule, matter: FrontMatter, given: Given) -> list[Relation]:
-    """The edges that links in the body make."""
     if not rule.links:
         return []
-    tokens = markdown.parse(strip_templates(matter.body))
+    tokens = markdown.parse(markdown.strip_templates(matter.body))
     found = markdown.links(tokens) if any(one.href or one.label for one in rule.links) else []
     edges: list[Relation] = []
     for made in rule.links:
@@ -256,3 +257,168 @@ def _target(kind: str, found: re.Match[str], target: str, given: Given) -> Itera
         words = groups.get("target", "") if "target" in found.re.groupindex else found.group()
     if words.strip():
         yield Relation(type=kind, target=" ".join(words.split()))
+
+
+logger = logging.getLogger(__name__)
+
+MOST_BYTES = 16 << 20  # of a file that is read ahead
+MOST_NODES = 20_000  # of a tree of ids: YAML can fold one of any size into a few lines
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeEdges:
+    """Path (relative to the added folder) to the edges that file's entity gets from trees.
+
+    Attributes:
+        failed: path to why nothing can be read of that file for the others.
+    """
+
+    edges: Mapping[str, tuple[Relation, ...]] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AheadRequest:
+    """One file that is read ahead: a tree with its settings, or a file for the id its rule says."""
+
+    relative: str
+    path: Path
+    rule: Rule | None = None
+    tree: Hierarchy | None = None
+
+    def to_plain(self) -> dict[str, Any]:
+        """JSON values, without the path."""
+        said = self.rule or self.tree
+        plain = {} if said is None else said.model_dump(mode="json", by_alias=True)
+        name = "tree" if self.rule is None else "rule"
+        return {"relative": self.relative, name: plain}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ahead:
+    """What was read of a file: its id, or the edges of a tree by id; or why it ``failed``."""
+
+    id: str = ""
+    edges: Mapping[str, tuple[Relation, ...]] = field(default_factory=dict)
+    failed: str = ""
+
+
+ReadAhead = Callable[[Sequence[AheadRequest]], Sequence[Ahead]]
+
+
+def read_ahead(path: Path, asked: Mapping[str, Any]) -> Ahead:
+    """Read one file for others; runs where loaders run, as it is a stranger's file.
+
+    A file that is no text, or whose front matter is malformed, yields nothing here: its own turn
+    says what is wrong with it.
+
+    Args:
+        asked: ``AheadRequest.to_plain``.
+    """
+    text = _read(path)
+    if "tree" in asked:
+        return Ahead(edges=_edges(Hierarchy.model_validate(asked["tree"]), _loaded(path, text)))
+    given = Given(fields=_fields(text), facts=file_facts(asked["relative"]))
+    return Ahead(id=fill(Rule.model_validate(asked["rule"]).id, {}, given))
+
+
+def _read_here(requests: Sequence[AheadRequest]) -> list[Ahead]:
+    return [read_ahead(request.path, request.to_plain()) for request in requests]
+
+
+def tree_edges(
+    settings: CollectionSettings, files: Sequence[tuple[str, Path]], read: ReadAhead = _read_here
+) -> TreeEdges:
+    """The edges that files get from the trees of their collection.
+
+    Args:
+        files: every found file, with its path relative to the added folder.
+        read: has files read (``read_ahead``) where they can do no harm.
+    """
+    paths = dict(files)
+    failed: dict[str, str] = {}
+
+    def ask(those: Sequence[AheadRequest]) -> Iterator[tuple[AheadRequest, Ahead]]:
+        asked = [request for request in those if request.relative not in failed]
+        for request, found in zip(asked, read(asked), strict=True):
+            if found.failed:
+                failed[request.relative] = found.failed
+            else:
+                yield request, found
+
+    edges: dict[str, list[Relation]] = defaultdict(list)
+    trees = [
+        AheadRequest(relative=tree.file, path=paths[tree.file], tree=tree)
+        for tree in settings.hierarchies
+        if tree.file in paths
+    ]
+    for _, found in ask(trees):
+        for node, made in found.edges.items():
+            edges[node] += made
+    ids: dict[str, str] = {}
+    unknown: list[AheadRequest] = []
+    for relative, path in files if edges else ():
+        rule = settings.rule_for(relative)
+        if rule is None or rule.skip or rule.entries or not rule.id:
+            continue
+        facts = file_facts(relative)
+        # A file is opened only when its name does not say its id.
+        if set(PLACEHOLDER.findall(rule.id)) <= set(facts):
+            ids[relative] = fill(rule.id, {}, Given(facts=facts))
+        else:
+            unknown.append(AheadRequest(relative=relative, path=path, rule=rule))
+    ids |= {request.relative: found.id for request, found in ask(unknown)}
+    return TreeEdges(
+        edges={relative: tuple(edges[own]) for relative, own in ids.items() if own in edges},
+        failed=failed,
+    )
+
+
+def _loaded(path: Path, text: str) -> object:
+    try:
+        return yaml.load(text, Loader=YAML_LOADER)  # noqa: S506 a safe loader
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        logger.warning("%s: no tree of ids can be read from it: %s", path, error)
+        return None
+
+
+def _edges(tree: Hierarchy, root: object) -> dict[str, tuple[Relation, ...]]:
+    """Each id with its edges, of the first ``MOST_NODES`` nodes."""
+    edges: dict[str, list[Relation]] = defaultdict(list)
+    waiting: list[tuple[object, str]] = [(root, "")]
+    for _ in range(MOST_NODES):
+        if not waiting:
+            break
+        node, above = waiting.pop()
+        below = node.get(tree.children) if isinstance(node, dict) else None
+        if not isinstance(below, list):
+            continue
+        names = [_name(tree, child) for child in below]
+        for name, following in zip_longest(names, names[1:], fillvalue=""):
+            if name and above:
+                edges[name].append(Relation(type=tree.relation, target=above))
+                if tree.next and following:
+                    edges[name].append(Relation(type=tree.next, target=following))
+        waiting += zip(below, names, strict=True)
+    return {name: tuple(made) for name, made in edges.items()}
+
+
+def _name(tree: Hierarchy, node: object) -> str:
+    found = node.get(tree.id) if isinstance(node, dict) else node
+    return str(found) if isinstance(found, str | int) else ""
+
+
+def _read(path: Path) -> str:
+    """The text of a file; nothing when it is too large or no text."""
+    try:
+        return path.read_text(encoding="utf-8-sig") if path.stat().st_size <= MOST_BYTES else ""
+    except (OSError, UnicodeDecodeError) as error:
+        logger.info("%s is not read ahead: %s", path, error)
+        return ""
+
+
+def _fields(text: str) -> Mapping[str, Any]:
+    try:
+        return split(text, "").fields
+    except SourceError:
+        return {}

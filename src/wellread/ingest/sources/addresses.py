@@ -2,7 +2,7 @@
 
 An address that somebody else wrote (a feed's link, a redirect) must not make this machine talk to
 itself or to its neighbours. So the name is resolved first, every address it stands for is judged,
-and ``guarded_network.py`` connects to exactly what was judged.
+and ``exchange.py`` connects to exactly what was judged.
 """
 
 from __future__ import annotations

@@ -7,16 +7,17 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 from urllib.parse import quote, quote_from_bytes, unquote_to_bytes
 from urllib.request import url2pathname
 
+from pathspec import GitIgnoreSpec
+
 from wellread.errors import SourceError
 from wellread.ingest.sources.addresses import FetchError, is_web, parse_address
-from wellread.ingest.sources.selection import IGNORE_FILE, Ignored, Selection
 
 LIST_EXTENSION = ".opml"
 LARGEST_LIST = 20_000_000  # bytes of an OPML file
@@ -199,7 +200,6 @@ def _expand(given: str, exclude: Sequence[str], chosen: Selection | None) -> Ite
 
 
 def _listed(path: str) -> Iterator[Found]:
-    """The feeds of a list."""
     uri = uri_of(path)
     try:
         with open(path, "rb") as file:
@@ -320,3 +320,102 @@ def _file(path: Path, uri: str, root: str, status: os.stat_result) -> Found:
     return FoundFile(
         path=path, uri=uri, size=status.st_size, mtime_ns=status.st_mtime_ns, root=root
     )
+
+
+_FILE = "file://"
+
+
+class Selection:
+    """Sources by uri. A folder's uri stands for everything below it, there or not any more.
+
+    Args:
+        uris: ``file:`` uris of files and folders, and web addresses.
+    """
+
+    def __init__(self, uris: Iterable[str]) -> None:
+        self._chosen = frozenset(uris)
+        self._above = frozenset(above for uri in self._chosen for above in _above(uri))
+
+    def covers(self, uri: str) -> bool:
+        """Whether ``uri`` was chosen, or a folder that it lies in."""
+        return uri in self._chosen or any(above in self._chosen for above in _above(uri))
+
+    def leads_to(self, folder: str) -> bool:
+        """Whether something chosen is the folder itself, or in it, or around it."""
+        return folder in self._above or self.covers(folder)
+
+
+def _above(uri: str) -> Iterator[str]:
+    """The uris of the folders that a file lies in, innermost first."""
+    if not uri.startswith(_FILE):
+        return
+    place = uri.rstrip("/").rfind("/")
+    while place >= len(_FILE):
+        yield uri[: max(place, len(_FILE) + 1)]
+        place = uri.rfind("/", 0, place)
+
+
+IGNORE_FILE = ".wellreadignore"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ignored:
+    """What is left out of one folder.
+
+    Attributes:
+        below: the folder's path below the input, ending in a slash (empty for the input itself).
+        rules: patterns with the ``below`` of the folder they stand in, innermost first.
+    """
+
+    below: str = ""
+    rules: tuple[tuple[str, GitIgnoreSpec], ...] = ()
+
+    @classmethod
+    def by_settings(cls, exclude: Sequence[str], uri: str) -> Self:
+        """The start, at an input: only what the settings say.
+
+        Raises:
+            SourceError: a pattern is wrong.
+        """
+        return cls(rules=(("", _compile(exclude, uri, "sources.exclude")),) if exclude else ())
+
+    def inside(self, below: str, folder: Path, uri: str, *, own: bool) -> Self:
+        """The same one folder further in.
+
+        Args:
+            own: whether the folder holds an ignore file.
+
+        Raises:
+            SourceError: its own patterns cannot be read. It is not read without them, since they
+                may keep private files out.
+        """
+        rules = self.rules
+        if own:
+            rules = ((below, _own_rules(folder, uri)), *rules)
+        return type(self)(below=below, rules=rules)
+
+    def leaves_out(self, name: str) -> bool:
+        """Whether the entry ``name`` of this folder (with a slash when a folder) is left out."""
+        if name == IGNORE_FILE:
+            return True
+        path = self.below + name
+        for base, spec in self.rules:
+            decided = spec.check_file(path[len(base) :]).include
+            if decided is not None:
+                return decided
+        return False
+
+
+def _own_rules(folder: Path, uri: str) -> GitIgnoreSpec:
+    try:
+        text = (folder / IGNORE_FILE).read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise SourceError(f"{uri}/{IGNORE_FILE}", f"cannot be read: {error.strerror}") from error
+    return _compile(text.splitlines(), uri, IGNORE_FILE)
+
+
+def _compile(patterns: Iterable[str], uri: str, where: str) -> GitIgnoreSpec:
+    try:
+        return GitIgnoreSpec.from_lines(patterns)
+    except (ValueError, re.error) as error:
+        raise SourceError(uri, f"not read: a pattern of {where} is wrong: {error}") from error

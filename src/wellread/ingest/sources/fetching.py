@@ -2,38 +2,36 @@
 
 An address is given by a person, but also by feeds, lists and redirects, which anybody may write.
 Every hop is therefore parsed, resolved and judged like the first (see ``addresses.py``).
+
+A feed's entries lead to whole articles where the feed carries only their beginning. What was
+followed is remembered by a digest of the entry, so that a page is asked for once.
 """
 
 from __future__ import annotations
 
+import codecs
+import logging
+import re
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from functools import lru_cache, partial
 from http import HTTPStatus
+from pathlib import PurePosixPath
+from urllib.parse import unquote
 
 import httpx
+from protego import Protego
 
 from wellread.config import WebSettings
+from wellread.errors import SourceError
+from wellread.identity import facts_of, tagged_hash, version_of
 from wellread.ingest.sources.addresses import FetchError, parse_address
 from wellread.ingest.sources.exchange import AGENT, Answer, Exchange, asked_to_wait
-from wellread.ingest.sources.server_rules import (
-    EVERYTHING,
-    UNREAD_TYPES,
-    Robots,
-    as_utf8,
-    charset,
-    content_type,
-    feed_until,
-    file_name,
-    fresh_until,
-    later,
-    read_robots,
-    retry_at,
-    tag,
-)
+from wellread.types import Document
 
 ROBOTS_SECONDS = 3_600.0  # how long a robots.txt is believed
 DEFAULT_PAUSE = timedelta(minutes=5)  # after "too many requests" without a time
@@ -114,7 +112,6 @@ class Fetcher:
     def _follow(
         self, first: httpx.URL, ask: Callable[[httpx.URL], Answer]
     ) -> tuple[httpx.URL, Answer]:
-        """The first answer that is no redirect, and its address."""
         address, seen = first, {str(first)}
         while True:
             answer = ask(address)
@@ -184,7 +181,7 @@ class Fetcher:
             where, lambda hop: self._exchange.get(hop, {}, limit=self.settings.max_bytes)
         )
         if answer.status == 200:
-            return read_robots(answer.data, AGENT)
+            return Robots(answer.data, AGENT)
         if answer.status == 429 or answer.status >= 500:
             until = retry_at(answer.headers.get("retry-after", ""), datetime.now(UTC))
             reason = _status_reason(answer.status)
@@ -242,3 +239,315 @@ def _phrase(status: int) -> str:
         return f"{status} {HTTPStatus(status).phrase}"
     except ValueError:
         return str(status)
+
+
+LONGEST_WAIT = timedelta(days=7)
+LONGEST_FRESH = timedelta(days=1)
+LONGEST_NAME = 120
+LONGEST_TAG = 500
+
+# The extension that tells ``kinds.py`` the kind. Types that say nothing of their own (text/plain,
+# text/xml, octet-stream, JSON) leave the name as it is, or give the first extension to a bare one.
+EXTENSIONS: Mapping[str, tuple[str, ...]] = {
+    "text/html": (".html", ".htm", ".xhtml"),
+    "application/xhtml+xml": (".xhtml", ".html", ".htm"),
+    "application/pdf": (".pdf",),
+    "application/x-pdf": (".pdf",),
+    "application/rss+xml": (".rss", ".xml"),
+    "application/atom+xml": (".atom", ".xml"),
+    "application/rdf+xml": (".rss", ".rdf", ".xml"),
+    "application/feed+json": (".json",),
+    "text/x-opml": (".opml",),
+    "text/markdown": (".md", ".markdown", ".mdown", ".mkd"),
+    "text/x-markdown": (".md", ".markdown", ".mdown", ".mkd"),
+    "text/x-rst": (".rst", ".rest"),
+    "text/prs.fallenstein.rst": (".rst", ".rest"),
+    "text/vtt": (".vtt",),
+    "application/x-subrip": (".srt",),
+    "text/csv": (".csv",),
+    "application/x-ndjson": (".jsonl", ".ndjson"),
+    "application/jsonl": (".jsonl", ".ndjson"),
+    "application/epub+zip": (".epub",),
+    "application/vnd.oasis.opendocument.text": (".odt",),
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": (".docx",),
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation": (".pptx",),
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": (".xlsx",),
+}
+WEAK_EXTENSIONS: Mapping[str, str] = {
+    "text/plain": ".txt",
+    "application/json": ".json",
+    "text/xml": ".xml",
+    "application/xml": ".xml",
+}
+UNREAD_TYPES = ("image/", "video/", "audio/", "font/")
+
+_CHARSET = re.compile(r""";\s*charset\s*=\s*["']?([\w.:+-]{1,40})""", re.IGNORECASE)
+_MARKUP = re.compile(r"[+/]xml$|^text/|javascript$")
+_DIRECTIVE = re.compile(r"([a-z-]+)(?:\s*=\s*\"?(\d{1,10}))?", re.IGNORECASE)
+_TTL = re.compile(rb"<ttl>\s*(\d{1,7})\s*</ttl>", re.IGNORECASE)
+_TTL_HEAD = 65_536
+# What browsers take for the charsets that are most often named wrongly.
+_REALLY = {"iso8859-1": "cp1252", "ascii": "cp1252"}
+
+
+def content_type(header: str) -> str:
+    """The type alone, in lower case, without its parameters."""
+    return header.partition(";")[0].strip().lower()
+
+
+def charset(header: str) -> str:
+    """The charset that a Content-Type names; empty when it names none that is known."""
+    found = _CHARSET.search(header)
+    if not found:
+        return ""
+    try:
+        return codecs.lookup(found[1]).name
+    except LookupError:
+        return ""
+
+
+def file_name(address: httpx.URL, type_: str) -> str:
+    """A name whose extension tells the kind: the address's last part, else its host."""
+    last = unquote(address.path.rstrip("/").rpartition("/")[2], errors="replace")
+    name = "".join(c for c in last if c.isprintable())[-LONGEST_NAME:] or address.host
+    suffix = PurePosixPath(name.lower()).suffix if last else ""
+    known = EXTENSIONS.get(type_)
+    if known is not None:
+        return name if suffix in known else name + known[0]
+    weak = WEAK_EXTENSIONS.get(type_, "")
+    return name if suffix else name + weak
+
+
+def as_utf8(data: bytes, type_: str, named: str) -> bytes:
+    """Text in the charset of the header, as UTF-8 with a byte order mark, which every loader obeys.
+
+    So the header wins over what the page says of itself. Only what is UTF-8 already stays as it
+    is: servers that name one charset for all files are common, other text that happens to be
+    UTF-8 is not.
+    """
+    if not named or not _MARKUP.search(type_) or data.startswith(codecs.BOM_UTF8):
+        return data
+    wide = named.startswith(("utf-16", "utf-32"))
+    try:
+        if not wide and not data.isascii():
+            data.decode("utf-8")
+            return data
+    except UnicodeDecodeError:
+        pass
+    try:
+        text = data.decode(_REALLY.get(named, named))
+    except (UnicodeDecodeError, LookupError):  # LookupError: a codec that is none of text
+        return data
+    encoded = text.removeprefix("\ufeff").encode("utf-8", errors="replace")
+    return data if encoded == data else codecs.BOM_UTF8 + encoded
+
+
+def tag(value: str) -> str:
+    """An ETag or a date as it can be sent back; empty when it is nothing to send."""
+    fits = len(value) <= LONGEST_TAG and value.isascii() and value.isprintable()
+    return value.strip() if fits else ""
+
+
+def retry_at(value: str, now: datetime) -> datetime | None:
+    """The moment that a Retry-After (seconds or a date) names; at most a week away."""
+    value = value.strip()
+    if re.fullmatch(r"\d{1,10}", value):
+        return now + min(timedelta(seconds=int(value)), LONGEST_WAIT)
+    moment = _date(value)
+    return min(max(moment, now), now + LONGEST_WAIT) if moment else None
+
+
+def fresh_until(headers: Mapping[str, str], now: datetime) -> datetime | None:
+    """Until when the server says that its answer stays true; None when it does not say.
+
+    At most a day: a source that is followed is looked at once a day whatever its server says.
+    """
+    directives = dict(_DIRECTIVE.findall(headers.get("cache-control", "").lower()))
+    if "no-cache" in directives or "no-store" in directives:
+        return None
+    if directives.get("max-age"):
+        age = headers.get("age", "").strip()
+        held = int(age) if re.fullmatch(r"\d{1,10}", age) else 0
+        seconds = min(int(directives["max-age"]) - held, LONGEST_FRESH.total_seconds())
+        return now + timedelta(seconds=seconds) if seconds > 0 else None
+    expires = _date(headers.get("expires", ""))
+    served = _date(headers.get("date", "")) or now
+    if expires is None or expires <= served:
+        return None
+    return now + min(expires - served, LONGEST_FRESH)
+
+
+def feed_until(data: bytes, now: datetime) -> datetime | None:
+    """Until when an RSS feed asks to be left alone (``ttl``, in minutes); at most a day.
+
+    Read without a parser, since this runs outside the process in which parsers run.
+    """
+    found = _TTL.search(data[:_TTL_HEAD])
+    minutes = int(found[1]) if found else 0
+    return now + min(timedelta(minutes=minutes), LONGEST_FRESH) if minutes else None
+
+
+def later(*moments: datetime | None) -> datetime | None:
+    """The latest of those that are known."""
+    return max((moment for moment in moments if moment is not None), default=None)
+
+
+def _date(value: str) -> datetime | None:
+    try:
+        moment = parsedate_to_datetime(value)
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+
+
+MOST_BYTES = 512_000  # the RFC asks for 500 KiB at least
+LONGEST_DELAY = 30.0
+
+
+class Robots:
+    """The rules of a robots.txt (RFC 9309) for the program called ``agent``, else those for all.
+
+    Attributes:
+        delay: seconds asked for between two requests.
+    """
+
+    def __init__(self, data: bytes, agent: str) -> None:
+        self._rules = Protego.parse(data[:MOST_BYTES].decode("utf-8-sig", errors="replace"))
+        self._agent = agent
+        self.delay = min(self._rules.crawl_delay(agent) or 0.0, LONGEST_DELAY)
+
+    def allows(self, path: str) -> bool:
+        """Whether ``path`` (with its query) may be fetched: the longest rule that fits decides."""
+        # As a whole address: a path that begins with "//" would be taken for a host.
+        return self._rules.can_fetch(f"http://host{path}", self._agent)
+
+
+EVERYTHING = Robots(b"", "")
+
+
+logger = logging.getLogger(__name__)
+
+ENTRY_LOADER = "feed-entry/1"  # of the source record that remembers a followed entry
+WHOLE_CHARACTERS = 2_500  # a longer text without a sign of a cut is the article itself
+LEAST_MORE = 100  # characters; less is the page's own title and menu
+LEAST_SHARED = 0.4  # of the entry's words that its page must hold
+WHOLE_TYPES = ("html", "pdf")  # a page whose main text was found; not "html-full", its whole body
+
+_CUT = re.compile(
+    r"(?:\[?(?:…|\.\.\.|&hellip;)\]?|\[…\]|read (?:the )?(?:more|full|rest)\b.{0,40}"
+    r"|continue reading\b.{0,80}|weiterlesen.{0,40}|lire la suite.{0,40})[\s.»→>]*$",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"\w{4,}")
+
+Fetch = Callable[[str], Fetched | NotModified]
+ParsePage = Callable[[str, Fetched], Sequence[Document]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FollowedEntry:
+    """An entry of a feed that is new or changed.
+
+    Attributes:
+        document: with the page's text, or as the feed gave it.
+        digest: of the entry as the feed gave it; empty when its page is to be tried again.
+        reason: why its page was not taken; empty otherwise.
+    """
+
+    document: Document
+    digest: str
+    reason: str = ""
+
+
+def follow_entries(
+    documents: Sequence[Document],
+    *,
+    known: Mapping[str, str],
+    fetch: Fetch,
+    parse: ParsePage,
+    limit: int,
+) -> list[FollowedEntry]:
+    """The entries of a feed that are not what they were, with their articles.
+
+    Args:
+        known: uri of an entry to its digest when it was followed last.
+        fetch: gets a page; raises FetchError.
+        parse: the documents of a fetched page; raises SourceError.
+        limit: most pages that are fetched.
+    """
+    followed = []
+    asked = 0
+    for document in documents:
+        digest = entry_digest(document)
+        if known.get(document.uri) == digest:
+            continue
+        if not needs_page(document):
+            followed.append(FollowedEntry(document=document, digest=digest))
+        elif asked >= limit:
+            reason = f"not followed: the limit is {limit} pages in one run (web.max_entries)"
+            followed.append(FollowedEntry(document=document, digest="", reason=reason))
+        else:
+            asked += 1
+            followed.append(_followed(document, digest, fetch, parse))
+    return followed
+
+
+def entry_digest(document: Document) -> str:
+    """What tells whether an entry is still what it was, as the feed gives it."""
+    return tagged_hash("ent", version_of(document.text, document.marks), facts_of(document))
+
+
+def needs_page(document: Document) -> bool:
+    """Whether the feed gave no more of the article than its beginning or a summary.
+
+    A feed's loader keeps the summary apart where the feed has the content as well.
+    """
+    if not document.url or document.summary:
+        return False
+    return len(document.text) < WHOLE_CHARACTERS or bool(_CUT.search(document.text))
+
+
+def merged(entry: Document, page: Document) -> Document | None:
+    """The entry with the text of its page; None when that is not its article, or not more of it.
+
+    What the feed says (title, date, authors) stays; the page says it where the feed does not.
+    """
+    if page.source_type not in WHOLE_TYPES or len(page.text) < len(entry.text) + LEAST_MORE:
+        return None
+    # A login or a notice about cookies carries the title as well, so other words have to be there.
+    title = _words(entry.title)
+    words = _words(entry.text) - title or title
+    if len(words & _words(page.text)) < LEAST_SHARED * len(words):
+        return None
+    return replace(
+        entry,
+        text=page.text,
+        marks=page.marks,
+        summary=_CUT.sub("", entry.text).strip() or entry.text,
+        language=entry.language or page.language,
+        authors=entry.authors or page.authors,
+        published_at=entry.published_at or page.published_at,
+    )
+
+
+def _words(text: str) -> set[str]:
+    return {word.lower() for word in _WORD.findall(text)}
+
+
+def _followed(entry: Document, digest: str, fetch: Fetch, parse: ParsePage) -> FollowedEntry:
+    try:
+        fetched = fetch(entry.url)
+        pages = parse(entry.uri, fetched) if isinstance(fetched, Fetched) else ()
+    except FetchError as error:
+        logger.info("%s: the article was not fetched: %s", entry.uri, error.reason)
+        # A refusal stays one; a server in trouble is asked again when the feed changes.
+        final = 200 <= error.status < 500 and error.status not in (408, 425, 429)
+        return FollowedEntry(document=entry, digest=digest if final else "", reason=error.reason)
+    except SourceError as error:
+        logger.info("%s: the article was not read: %s", entry.uri, error.reason)
+        return FollowedEntry(document=entry, digest=digest, reason=error.reason)
+    whole = merged(entry, pages[0]) if len(pages) == 1 else None
+    if whole is None:
+        reason = "its page holds no more of the article than the feed"
+        return FollowedEntry(document=entry, digest=digest, reason=reason)
+    return FollowedEntry(document=whole, digest=digest)

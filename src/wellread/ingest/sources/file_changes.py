@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import watchfiles
 
-from wellread.ingest.sources.discover import uri_of
-from wellread.ingest.sources.selection import IGNORE_FILE
+from wellread.ingest.sources.discover import IGNORE_FILE, uri_of
 
 logger = logging.getLogger(__name__)
 
@@ -90,8 +89,6 @@ class Changes:
 
 
 class _Follower:
-    """Follows one place."""
-
     def __init__(
         self,
         place: Place,
@@ -146,15 +143,14 @@ class _Follower:
                 logger.info("%s is followed again", path)
                 self._troubles = 0
                 self._tell(Changed(lost=True))
-            uris = frozenset(self._uri(name) for _, name in changes if self._concerns(name))
+            uris = frozenset(
+                self._uri(name) for _, name in changes if not self._passed_over(self._own(name))
+            )
             if uris:
                 self._tell(Changed(uris=uris))
             if _folder(path) != start:
                 self._tell(Changed(lost=True))
                 return
-
-    def _concerns(self, name: str) -> bool:
-        return not self._passed_over(self._own(name))
 
     def _uri(self, name: str) -> str:
         """The uri of what to look at; a folder where the changed name says too little."""

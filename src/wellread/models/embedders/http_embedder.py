@@ -2,26 +2,46 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+from urllib.parse import urlsplit
 
+import httpx
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.errors import ModelError
+from wellread.errors import ModelError, ModelTimeoutError, SettingsError
 from wellread.models.base import Purpose
-from wellread.models.json_http import BLANK, Poster, Target, indexed, sendable, text_batches
+from wellread.models.server_calls import pause_after, without_keys
 
+RETRIES = 4
+LONGEST_WAIT = 30.0
+MAX_REPLY_BYTES = 64_000_000
+MESSAGE_CHARACTERS = 300
 BATCH_TEXTS = 64
 BATCH_CHARACTERS = 100_000
 MAX_CHARACTERS = 24_000
 """More of one text is cut off: servers refuse what is longer than their model reads."""
+BLANK = "."
+"""Sent for a text without a visible character, which servers refuse."""
+RETRYABLE = (408, 409, 425, 429)
+CHECK_KEY = "check the key in the environment variable that embedding.api_key_env names"
 HINTS = {
     400: "check embedding.model, and whether passages are longer than the model reads",
+    401: CHECK_KEY,
+    403: CHECK_KEY,
     404: "check embedding.url (it usually ends in /v1) and embedding.model",
     413: "passages are longer than the model reads; lower chunking.tokens",
+    429: "the server's rate limit is reached; try again later",
 }
+
+logger = logging.getLogger(__name__)
 
 
 class HttpEmbedder:
@@ -29,7 +49,8 @@ class HttpEmbedder:
 
     Queries and passages are treated alike. At most 24,000 characters of a text are sent, and no
     more than 64 texts or 100,000 characters at once. Rate limits, server errors, time-outs and
-    broken connections are tried again, up to 4 times. Safe to call from several threads.
+    broken connections are tried again, up to 4 times; a server that asks for a wait of more than
+    30 seconds is not waited for. Safe to call from several threads.
 
     The first use of ``dimensions`` or ``identity`` asks the server when nothing was embedded
     before, so these raise ``ModelError`` too.
@@ -56,28 +77,35 @@ class HttpEmbedder:
         Raises:
             SettingsError: ``url`` is not an http(s) URL, or the key cannot be sent.
         """
-        target = Target(
-            section="embedding",
-            url=url,
-            path="embeddings",
-            what=f"embedding with {model}",
-            api_key=api_key,
-            timeout=timeout,
-            hints=HINTS,
-        )
-        self._poster = Poster(target, sleep=sleep)
-        self._model = model
+        parts = urlsplit(url)
+        self._keys = [api_key, parts.password or ""]
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise SettingsError(
+                f"embedding.url is not an http URL: {self._clean(url)!r}",
+                hint="for example http://localhost:11434/v1",
+            )
+        if not api_key.isascii():
+            raise SettingsError(
+                "the key of the embedding server holds characters that cannot be sent",
+                hint="check the environment variable that embedding.api_key_env names",
+            )
+        self._model, self._timeout, self._sleep = model, timeout, sleep
+        self._endpoint = f"{url.rstrip('/')}/embeddings"
+        self._host = parts.netloc.rpartition("@")[2]
+        self._where = f"embedding with {model} at {self._host}"
+        headers = {"Authorization": f"Bearer {api_key.strip()}"} if api_key.strip() else {}
+        self._client = httpx.Client(timeout=timeout, headers=headers)
         self._dimensions = 0
         self._lock = threading.Lock()
 
     def close(self) -> None:
         """Close the connections; the embedder cannot be used any more."""
-        self._poster.close()
+        self._client.close()
 
     @property
     def identity(self) -> str:
         """Model, server, dimensions."""
-        return f"http:{self._model}@{self._poster.host}/{self.dimensions}"
+        return f"http:{self._model}@{self._host}/{self.dimensions}"
 
     @property
     def dimensions(self) -> int:
@@ -95,39 +123,159 @@ class HttpEmbedder:
         """
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)
-        prepared = [sendable(text, MAX_CHARACTERS) for text in texts]
-        batches = text_batches(prepared, most_texts=BATCH_TEXTS, most_characters=BATCH_CHARACTERS)
-        return np.concatenate([self._request(batch) for batch in batches])
+        return np.concatenate([self._request(batch) for batch in _batches(texts)])
 
     def _request(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """The server's vectors in the order of ``texts``, checked and normalised."""
-        reply = self._poster.post({"model": self._model, "input": list(texts)})
+        reply = self._post({"model": self._model, "input": list(texts)})
         try:
             if not isinstance(reply, dict) or not isinstance(reply.get("data"), list):
                 raise ValueError("it has no list 'data'")
-            rows = [item["embedding"] for item in indexed(reply["data"], len(texts))]
+            rows = [item["embedding"] for item in _indexed(reply["data"], len(texts))]
             # A plain cast of a ragged list or of text fails with one of these errors.
             vectors = np.asarray(rows, dtype=np.float64)
         except (ValueError, TypeError, KeyError, OverflowError) as error:
-            raise self._poster.unusable(
-                error, "the server must speak the OpenAI embeddings format"
-            ) from error
+            hint = "the server must speak the OpenAI embeddings format"
+            raise self._unusable(error, hint) from error
         with np.errstate(over="ignore", invalid="ignore"):
             norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
         if vectors.ndim != 2 or not np.isfinite(norms).all() or not (norms > 0).all():
             raise ModelError(
-                f"{self._poster.where}: the reply holds a vector that is empty, zero or not finite",
+                f"{self._where}: the reply holds a vector that is empty, zero or not finite",
                 hint="check that embedding.model is an embedding model",
             )
-        self._check_dimensions(vectors.shape[1])
-        unit: NDArray[np.float32] = (vectors / norms).astype(np.float32)
-        return unit
-
-    def _check_dimensions(self, found: int) -> None:
         with self._lock:
+            found = vectors.shape[1]
             self._dimensions = self._dimensions or found
             if found != self._dimensions:
                 raise ModelError(
-                    f"{self._poster.where}: vectors of {found} dimensions after {self._dimensions}",
+                    f"{self._where}: vectors of {found} dimensions after {self._dimensions}",
                     hint="the server changed its model; start again and index anew",
                 )
+        unit: NDArray[np.float32] = (vectors / norms).astype(np.float32)
+        return unit
+
+    def _post(self, body: Mapping[str, object]) -> Any:
+        """The decoded JSON of the server's reply, after further tries where they may help."""
+        tried = 0
+        while True:
+            try:
+                return self._try(body)
+            except ModelError as error:
+                pause = pause_after(error, tried, LONGEST_WAIT)
+                if pause is None or tried >= RETRIES:
+                    raise
+                logger.warning("%s; trying again in %.1f s", error, pause)
+            self._sleep(pause)
+            tried += 1
+
+    def _try(self, body: Mapping[str, object]) -> Any:
+        # The client's own limit holds for each piece of a reply, so a trickle would never end.
+        deadline = time.monotonic() + self._timeout
+        try:
+            with self._client.stream("POST", self._endpoint, json=body) as response:
+                content = self._whole(response, deadline)
+        except httpx.TimeoutException as error:
+            raise ModelTimeoutError(
+                f"{self._where}: no reply within {self._timeout:g} s",
+                hint="raise embedding.timeout, or check the server's load",
+            ) from error
+        except httpx.HTTPError as error:
+            raise ModelError(
+                f"{self._where}: {type(error).__name__}: {self._clean(str(error))}",
+                hint="check embedding.url, and that the server is running",
+                retryable=isinstance(error, httpx.TransportError),
+            ) from error
+        status = response.status_code
+        if not response.is_success:
+            # Cut after the key is out, so that no half of it is left.
+            said = self._clean(_message(content) or response.reason_phrase)[:MESSAGE_CHARACTERS]
+            refused = ModelError(
+                f"{self._where}: HTTP {status}: {said}",
+                hint=HINTS.get(status, "see the server's log" if status >= 500 else ""),
+                retryable=status in RETRYABLE or status >= 500,
+            )
+            refused.retry_after = _retry_after(response)
+            raise refused
+        try:
+            return json.loads(content)
+        except (ValueError, RecursionError) as error:
+            raise self._unusable(f"it is not JSON: {error}", "check embedding.url") from error
+
+    def _whole(self, response: httpx.Response, deadline: float) -> bytes:
+        pieces, size = [], 0
+        for piece in response.iter_bytes():
+            pieces.append(piece)
+            size += len(piece)
+            if size > MAX_REPLY_BYTES:
+                reason = f"it is longer than {MAX_REPLY_BYTES:,} bytes"
+                raise self._unusable(reason, "check embedding.url")
+            if time.monotonic() > deadline:
+                raise httpx.ReadTimeout("the reply came too slowly", request=response.request)
+        return b"".join(pieces)
+
+    def _unusable(self, reason: object, hint: str) -> ModelError:
+        """The error of a reply that is not what was asked for."""
+        what = self._clean(str(reason))[:MESSAGE_CHARACTERS]
+        return ModelError(f"{self._where}: the reply cannot be used: {what}", hint=hint)
+
+    def _clean(self, told: str) -> str:
+        """What a server told, without the key, should it have sent that back."""
+        return without_keys(told, self._keys)
+
+
+def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
+    """What is sent for ``texts`` (cut, UTF-8, never blank), in runs within both limits."""
+    batch: list[str] = []
+    characters = 0
+    for text in texts:
+        sent = text[:MAX_CHARACTERS].encode("utf-8", "ignore").decode("utf-8")
+        sent = sent if sent.strip() else BLANK
+        if batch and (len(batch) == BATCH_TEXTS or characters + len(sent) > BATCH_CHARACTERS):
+            yield batch
+            batch, characters = [], 0
+        batch.append(sent)
+        characters += len(sent)
+    if batch:
+        yield batch
+
+
+def _indexed(items: Sequence[object], count: int) -> list[dict[str, object]]:
+    """The objects of a reply by their ``index``; servers may send them in any order.
+
+    Raises:
+        ValueError: not one object for each of ``count`` texts.
+    """
+    rows = [(item.get("index", at), item) for at, item in enumerate(items) if type(item) is dict]
+    by_place = {place: item for place, item in rows if type(place) is int and 0 <= place < count}
+    if len(items) != count or len(by_place) != count:
+        places = [place for place, _ in rows[:5]]
+        raise ValueError(f"{len(items)} results (indices {places} …) for {count} texts")
+    return [by_place[place] for place in range(count)]
+
+
+def _message(content: bytes) -> str:
+    """What the server says in an error's body."""
+    message: object = content.decode("utf-8", "replace")
+    try:
+        reply = json.loads(content)
+    except (ValueError, RecursionError):
+        reply = None
+    if isinstance(reply, dict):
+        inner = reply.get("error", reply)
+        message = inner.get("message", inner) if isinstance(inner, dict) else inner
+    return " ".join(str(message).split())
+
+
+def _retry_after(response: httpx.Response) -> float:
+    """Seconds of the ``Retry-After`` header (a number or a date); 0 without a usable one."""
+    value = response.headers.get("retry-after", "").strip()
+    if value.isdecimal():
+        return float(value)
+    try:
+        moment = parsedate_to_datetime(value)
+    except ValueError:
+        return 0.0
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - datetime.now(UTC)).total_seconds())

@@ -1,14 +1,19 @@
-"""The default embedder: all-MiniLM-L6-v2 on the CPU, from a file that pip installed.
+"""Embedders on the CPU: all-MiniLM-L6-v2, the default, and bigger English encoders.
 
-Opening takes about a quarter of a second. The first opening in a home rebuilds the graph
-(``onnx_graph.py``) and keeps it in ``<home>/models``; that takes some seconds more.
+Opening the default takes about a quarter of a second. The first opening in a home rebuilds the
+graph (``onnx_graph.py``) and keeps it in ``<home>/models``; that takes some seconds more. The
+bigger ones are known by the hash of their published file, which ``embedding.model_path`` names;
+what they are worth is measured in ``benchmarks/encoders.py``. Nothing is downloaded.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,3 +100,99 @@ def _build(source: Path) -> bytes:
 
     logger.info("building the graph of %s from %s", MODEL, source)
     return build_graph(source)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Encoder:
+    """What has to be known of a file besides its weights.
+
+    Attributes:
+        pooling: which state becomes the vector: that of ``[CLS]``, or the mean of all.
+        query: what stands before a query, as the model was trained.
+        passage: what stands before a passage.
+    """
+
+    name: str
+    pooling: Literal["cls", "mean"]
+    query: str = ""
+    passage: str = ""
+
+
+ENCODERS: Mapping[str, Encoder] = MappingProxyType(
+    {
+        "828e1496d7fabb79cfa4dcd84fa38625c0d3d21da474a00f08db0f559940cf35": Encoder(
+            name="bge-small-en-v1.5",
+            pooling="cls",
+            query="Represent this sentence for searching relevant passages: ",
+        ),
+        "b2a43b66f7f9b6f29643a21340ad7c03d2d91e6bd5d43429a77799a9ee880eb0": Encoder(
+            name="e5-small-v2", pooling="mean", query="query: ", passage="passage: "
+        ),
+        "398a29991324e0b383afa13375d681ced3079c83e097fb1ebd9290d7498523b3": Encoder(
+            name="gte-small", pooling="mean"
+        ),
+    }
+)
+"""By the SHA-256 of the published ONNX file, fp32."""
+
+
+class EncoderEmbedder:
+    """Vectors of 384 dimensions by one of ``ENCODERS``, or by a like model.
+
+    Reads at most 256 word pieces of a text with what stands before it, as the default embedder
+    does. Safe to call from several threads.
+    """
+
+    def __init__(self, path: Path, sha256: str, encoder: Encoder, *, threads: int = 0) -> None:
+        """Open the model in ``path``, whose hash is ``sha256``.
+
+        Raises:
+            ModelError: onnxruntime refuses the file.
+        """
+        self._session = open_session(path, threads)
+        self._sha256, self._encoder = sha256, encoder
+
+    @property
+    def identity(self) -> str:
+        """Model, hash of its file, arithmetic, longest text in word pieces."""
+        return f"{self._encoder.name}/{self._sha256[:8]}/fp32/{MAX_PIECES}"
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector: 384."""
+        return DIMENSIONS
+
+    def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
+        """Unit vectors of ``texts``, in order, shape ``(len(texts), 384)``.
+
+        Raises:
+            ModelError: onnxruntime failed (for example out of memory).
+        """
+        before = self._encoder.query if purpose == "query" else self._encoder.passage
+        pieces = word_pieces([before + text for text in texts], MAX_PIECES - 2)
+        vectors = np.empty((len(pieces), DIMENSIONS), dtype=np.float32)
+        for batch in batches([len(ids) + 2 for ids in pieces]):
+            ids, mask = framed([pieces[position] for position in batch])
+            vectors[batch] = self._pooled(self._states(ids, mask), mask)
+        return vectors
+
+    def _states(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> NDArray[np.float32]:
+        feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        try:
+            found: Any = self._session.run(None, feeds)[0]
+        except RUN_ERRORS as error:
+            raise ModelError(
+                f"{self._encoder.name} failed on a batch of {len(ids)} texts: {error}",
+                hint="free some memory and try again",
+                retryable=True,
+            ) from error
+        return np.asarray(found, dtype=np.float32)
+
+    def _pooled(self, states: NDArray[np.float32], mask: NDArray[np.int64]) -> NDArray[np.float32]:
+        if self._encoder.pooling == "cls":
+            found = states[:, 0]
+        else:
+            # The length of a vector does not count, so the sum serves as the mean.
+            found = (states * mask[..., None]).sum(axis=1, dtype=np.float32)
+        norms = np.linalg.norm(found, axis=1, keepdims=True)
+        return np.asarray(found / np.maximum(norms, 1e-12), dtype=np.float32)

@@ -113,7 +113,6 @@ class _Writer:
 
 
 def _embeddings(writer: _Writer, weights: Weights) -> str:
-    """Word, position and segment embeddings, summed and normalised."""
     prefix = "inner.embeddings"
     words = writer.constant("words", weights[f"{prefix}.word_embeddings.weight_q"])
     scales = writer.constant("word_scales", weights[f"{prefix}.word_embeddings.weight_scale"])
@@ -141,7 +140,6 @@ def _embeddings(writer: _Writer, weights: Weights) -> str:
 def _layer(
     writer: _Writer, weights: Weights, matrices: Sequence[str], layer: int, state: str
 ) -> str:
-    """Self-attention and feed-forward of one layer."""
     ours, theirs = f"layer{layer + 1}", f"inner.encoder.layer.{layer}"
     quantised = [weights[f"{name}_q"] for name in matrices]
     scales = [weights[f"{name}_scale"] for name in matrices]

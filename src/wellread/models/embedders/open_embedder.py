@@ -40,15 +40,16 @@ def open_embedder(settings: EmbeddingSettings, home: Path) -> Embedder:
 
 
 def _local(settings: EmbeddingSettings, home: Path) -> Embedder:
-    from wellread.models.embedders import encoder_embedder as bigger  # noqa: PLC0415
-    from wellread.models.embedders.local_embedder import LocalEmbedder  # noqa: PLC0415
+    from wellread.models.embedders import local_embedder  # noqa: PLC0415
 
     if settings.model_path:
         path = model_file(settings.model_path)
         sha256 = sha256_of(path)
-        if encoder := bigger.ENCODERS.get(sha256):
-            return bigger.EncoderEmbedder(path, sha256, encoder, threads=settings.threads)
-    return LocalEmbedder(home, model_path=settings.model_path, threads=settings.threads)
+        if encoder := local_embedder.ENCODERS.get(sha256):
+            return local_embedder.EncoderEmbedder(path, sha256, encoder, threads=settings.threads)
+    return local_embedder.LocalEmbedder(
+        home, model_path=settings.model_path, threads=settings.threads
+    )
 
 
 def _static(settings: EmbeddingSettings, home: Path) -> Embedder:

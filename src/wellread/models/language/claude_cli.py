@@ -35,11 +35,11 @@ import anyio
 from wellread.ask_settings import GenerationSettings
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import ModelUsage, Piece, Prompt, TextDelta
-from wellread.models.key_redaction import secrets_in, without_keys
-from wellread.models.language.endpoint import CLAUDE_CLI
-from wellread.models.language.reasoning_tags import ThoughtFilter
+from wellread.models.server_calls import ThoughtFilter, secrets_in, without_keys
 
 logger = logging.getLogger(__name__)
+
+CLAUDE_CLI = "claude-cli"  # names it among the providers of models
 
 T = TypeVar("T")
 # Linux takes 128 KiB in one argument, Windows 32 KiB in all of them; more goes by standard input.
@@ -308,7 +308,6 @@ def _folder(environ: Mapping[str, str]) -> Path:
 
 
 def _uuid_of(session: str) -> str:
-    """The session's id in the form that the program takes."""
     try:
         return str(uuid.UUID(session))
     except ValueError:

@@ -2,47 +2,296 @@
 
 This module needs the extra ``llm`` and is imported only when such a model is configured. What
 differs between providers is a ``Wire``. The clients' own retries and the library's telemetry are
-switched off: retries are ours (``retrying.py``), and nothing is reported anywhere.
+switched off: retries are ours (``server_calls.py``), and nothing is reported anywhere.
 """
 
 from __future__ import annotations
 
 import asyncio
 import ipaddress
+import json
 import logging
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import cache
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 import httpx2
 from pydantic_ai.direct import model_request_stream
 from pydantic_ai.exceptions import (
     AgentRunError,
+    ModelAPIError,
+    ModelContextWindowExceededError,
     ModelHTTPError,
+    ModelQuotaExceededError,
+    ModelRateLimitError,
+    ModelServerError,
+    ModelUnavailableError,
     UnexpectedModelBehavior,
     UserError,
 )
 from pydantic_ai.messages import (
+    CachePoint,
     ModelMessage,
+    ModelRequest,
+    ModelRequestPart,
     ModelResponse,
+    ModelResponsePart,
     ModelResponseStreamEvent,
     PartDeltaEvent,
     PartStartEvent,
+    SystemPromptPart,
     TextPart,
     TextPartDelta,
+    ToolCallPart,
+    ToolReturnPart,
+    UserContent,
+    UserPromptPart,
 )
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
+from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import ToolDefinition
 
 from wellread.ask_settings import GenerationSettings
-from wellread.models.base import ModelUsage, Piece, Prompt, TextDelta
-from wellread.models.language.endpoint import Endpoint, ProviderName
-from wellread.models.language.messages import called_in, messages_of, offered
-from wellread.models.language.provider_errors import Failures
-from wellread.models.language.reasoning_tags import ThoughtFilter
+from wellread.errors import ModelError, ModelTimeoutError
+from wellread.models.base import Exchange, ModelUsage, Piece, Prompt, TextDelta, ToolCall
+from wellread.models.language.open_language_model import (
+    OPENAI,
+    PLACEHOLDER_KEY,
+    Endpoint,
+    ProviderName,
+)
+from wellread.models.server_calls import ThoughtFilter, without_keys
+
+NO_WORDS = "(no words)"  # some servers refuse an empty message
+
+
+def messages_of(prompt: Prompt, *, marked: bool = False) -> list[ModelMessage]:
+    """The prompt with what was said since.
+
+    Args:
+        marked: whether the server wants a mark behind what other prompts begin with as well.
+    """
+    asked: str | list[UserContent] = prompt.user
+    if marked and prompt.shared:
+        asked = [prompt.user[: prompt.shared], CachePoint(), prompt.user[prompt.shared :]]
+    first = ModelRequest(
+        parts=[SystemPromptPart(content=prompt.system), UserPromptPart(content=asked)]
+    )
+    messages: list[ModelMessage] = [first]
+    for exchange in prompt.history:
+        # A server that is offered no tools refuses results of some.
+        messages += _with_calls(exchange) if prompt.tools and exchange.calls else _words(exchange)
+    return messages
+
+
+def offered(prompt: Prompt, *, structured: bool = False) -> ModelRequestParameters:
+    """The tools of the prompt as the library takes them; its schema where it is ``structured``."""
+    schema = dict(prompt.schema) if prompt.schema and structured else None
+    return ModelRequestParameters(
+        output_mode="native" if schema else "text",
+        output_object=OutputObjectDefinition(name="reply", json_schema=schema) if schema else None,
+        function_tools=[
+            ToolDefinition(
+                name=tool.name,
+                description=tool.description,
+                parameters_json_schema=dict(tool.parameters),
+            )
+            for tool in prompt.tools
+        ],
+    )
+
+
+def called_in(reply: ModelResponse) -> tuple[ToolCall, ...]:
+    """The calls of a whole reply."""
+    return tuple(
+        ToolCall(
+            id=part.tool_call_id,
+            name=part.tool_name,
+            arguments=part.args if isinstance(part.args, str) else json.dumps(part.args or {}),
+        )
+        for part in reply.tool_calls
+    )
+
+
+def _with_calls(exchange: Exchange) -> Iterator[ModelMessage]:
+    said: list[ModelResponsePart] = [TextPart(content=exchange.text)] if exchange.text else []
+    said += [
+        ToolCallPart(tool_name=call.name, args=_object_in(call.arguments), tool_call_id=call.id)
+        for call in exchange.calls
+    ]
+    yield ModelResponse(parts=said)
+    told: list[ModelRequestPart] = [
+        ToolReturnPart(tool_name=call.name, content=result, tool_call_id=call.id)
+        for call, result in zip(exchange.calls, exchange.results, strict=True)
+    ]
+    if exchange.told:
+        told.append(UserPromptPart(content=exchange.told))
+    yield ModelRequest(parts=told)
+
+
+def _words(exchange: Exchange) -> Iterator[ModelMessage]:
+    yield ModelResponse(parts=[TextPart(content=exchange.text or NO_WORDS)])
+    yield ModelRequest(parts=[UserPromptPart(content=exchange.heard or NO_WORDS)])
+
+
+def _object_in(arguments: str) -> dict[str, object]:
+    """The arguments as an object: servers refuse a history with broken ones."""
+    try:
+        read = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return {}
+    return read if isinstance(read, dict) else {}
+
+
+LONGEST_REASON = 300
+OTHERWISE = "ask in other words, or use another model"
+
+E = TypeVar("E", bound=BaseException)
+
+
+class Failures:
+    """Makes the errors of one model at one endpoint. Keys are never in them."""
+
+    def __init__(self, endpoint: Endpoint, settings: GenerationSettings) -> None:
+        self._endpoint = endpoint
+        self._settings = settings
+        self._where = f"{endpoint.model} at {endpoint.host}"
+
+    def _error(self, what: str, hint: str = "", *, retryable: bool = False) -> ModelError:
+        return ModelError(f"{self._where} {what}", hint=hint, retryable=retryable)
+
+    def translated(self, error: AgentRunError | UserError) -> ModelError:
+        """The library's error."""
+        if isinstance(error, ModelHTTPError):
+            return self._refused(error)
+        if transport := _cause(error, httpx2.TransportError):
+            return self._lost(transport)
+        if isinstance(error, ModelAPIError) and error.in_stream:
+            return self._broken_off(error)
+        if isinstance(error, UnexpectedModelBehavior | ModelAPIError):
+            return self._error(
+                f"sent something that is not a streamed chat reply: {self._clean(error.message)}",
+                f"try again; if it stays, check that {self._base_url()}",
+                retryable=True,
+            )
+        return self._error(f"could not be asked: {self._clean(str(error))}")
+
+    def timed_out(self) -> ModelTimeoutError:
+        """No end within the time limit."""
+        return ModelTimeoutError(
+            f"{self._where} did not finish within {self._settings.timeout:g} s",
+            hint="raise generation.timeout, or use a faster model",
+        )
+
+    def cut_off(self, reason: str) -> ModelError:
+        """A reply without its end."""
+        what = f"was cut off in the middle of its reply: {reason}"
+        return self._error(what, "try again", retryable=True)
+
+    def declined(self, reason: str) -> ModelError:
+        """The model itself would not answer."""
+        return self._error(f"refused to answer: {self._clean(reason)}", OTHERWISE)
+
+    def filtered(self, reason: str) -> ModelError:
+        """The server would not let the reply, or the prompt, through."""
+        why = f" ({self._clean(reason)})" if reason else ""
+        return ModelError(
+            f"{self._where}: the server's content filter stopped the reply{why}", hint=OTHERWISE
+        )
+
+    def empty(self, called: Sequence[str], *, spent: bool) -> ModelError:
+        """A reply without a word; ``called`` names the tools that it asked for instead."""
+        again = "try again or use another model"
+        if called:
+            names = self._clean(", ".join(called))
+            what = f"called {names} instead of answering, although no tool was offered"
+            return self._error(what, again, retryable=True)
+        if spent:
+            what = "gave an empty reply and used up its output limit"
+            return self._error(what, "raise generation.max_tokens")
+        return self._error("gave an empty reply", again, retryable=True)
+
+    def _lost(self, error: httpx2.TransportError) -> ModelError:
+        reason = self._clean(str(error)) or type(error).__name__
+        if isinstance(error, httpx2.ConnectTimeout):
+            reason = "no connection in time"
+        elif isinstance(error, httpx2.TimeoutException):
+            return self.timed_out()
+        elif isinstance(error, httpx2.ReadError | httpx2.RemoteProtocolError):
+            return self.cut_off(reason)
+        hint = f"is the server at {self._endpoint.url} running?"
+        return self._error(f"cannot be reached: {reason}", hint, retryable=True)
+
+    def _refused(self, error: ModelHTTPError) -> ModelError:
+        status = error.status_code
+        spent = isinstance(error, ModelQuotaExceededError)
+        translated = self._error(
+            f"answered {status}: {self._clean(_reason(error.body))}",
+            self._hint(error, spent=spent),
+            retryable=not spent and (status in (408, 409, 425, 429) or 500 <= status != 501),
+        )
+        translated.retry_after = error.retry_after
+        return translated
+
+    def _broken_off(self, error: ModelAPIError) -> ModelError:
+        passing = isinstance(error, ModelRateLimitError | ModelUnavailableError | ModelServerError)
+        return self._error(
+            f"broke off its reply: {self._clean(_reason(error.body))}",
+            "try again later" if passing else "",
+            retryable=not isinstance(error, ModelQuotaExceededError),
+        )
+
+    def _hint(self, error: ModelHTTPError, *, spent: bool) -> str:
+        status = error.status_code
+        if spent:
+            return "the account has no credit left; top it up or use another model"
+        if status in (401, 403) or "API_KEY_INVALID" in str(error.body):
+            return f"check the key in the environment variable {self._endpoint.key_variable}"
+        if status == 404:
+            return (
+                f"check that the server has a model {self._endpoint.model!r} and that "
+                f"{self._base_url()}"
+            )
+        if isinstance(error, ModelContextWindowExceededError) or status in (400, 413, 422):
+            return "too much evidence for the model? lower context.max_tokens"
+        return "try again later" if status == 429 or status >= 500 else ""
+
+    def _base_url(self) -> str:
+        url, provider = self._endpoint.url, self._endpoint.provider
+        if provider == OPENAI:
+            return f"{url} is the server's OpenAI-compatible base URL (it mostly ends in /v1)"
+        return f"{url} speaks the wire format of {provider.name}"
+
+    def _clean(self, reason: str) -> str:
+        """One short line without the key, should the server have sent it back."""
+        keys = [key for key in (self._endpoint.key,) if key != PLACEHOLDER_KEY]
+        line = " ".join(without_keys(reason, keys).split())
+        return line if len(line) <= LONGEST_REASON else line[: LONGEST_REASON - 1] + "…"
+
+
+def _reason(body: object) -> str:
+    """What a server says in an error's body, whichever of the usual shapes it has."""
+    if isinstance(body, list) and body:
+        return _reason(body[0])
+    if isinstance(body, dict):
+        for name in ("error", "message", "detail"):
+            if body.get(name):
+                return _reason(body[name])
+    return "no reason given" if not body else str(body)
+
+
+def _cause(error: BaseException, kind: type[E]) -> E | None:
+    """The nearest error of ``kind`` that led to ``error``."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, kind):
+        cause = cause.__cause__
+    return cause
+
 
 logger = logging.getLogger(__name__)
 

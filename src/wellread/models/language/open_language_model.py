@@ -1,4 +1,4 @@
-"""Opens the language models that the settings name, also those of plug-ins.
+"""Opens the language models that the settings name: where each is asked, and under which name.
 
 A plug-in is an entry point ``wellread.language_models``: a function that takes what stands behind
 the colon in a model's name (``mine:small``), the settings of the section ``generation`` and the
@@ -9,14 +9,188 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlsplit
 
 from wellread.ask_settings import GenerationSettings
-from wellread.errors import ModelError
+from wellread.errors import ModelError, SettingsError
 from wellread.models.base import LanguageModel
-from wellread.models.language.claude_cli import ClaudeCommand
-from wellread.models.language.endpoint import CLAUDE_CLI, PROVIDERS, Endpoint, endpoint_of
-from wellread.models.retrying import RetryingModel
+from wellread.models.language.claude_cli import CLAUDE_CLI, ClaudeCommand
+from wellread.models.server_calls import RetryingModel
 from wellread.plugins import find, installed
+
+# Servers without keys (Ollama, llama.cpp, vLLM) still get a header, since the client insists.
+PLACEHOLDER_KEY = "none"
+
+ProviderName = Literal["openai", "anthropic", "google"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    """One of the services that are known by name.
+
+    Attributes:
+        name: what stands before the colon in a model's name.
+        url: where the service is asked.
+        version: what a base URL may end in although the client adds it by itself.
+        key_variables: environment variables that usually hold the key, the first one set wins.
+    """
+
+    name: ProviderName
+    url: str
+    version: str
+    key_variables: tuple[str, ...]
+
+    @property
+    def prefix(self) -> str:
+        """What a model's name begins with to name this provider."""
+        return f"{self.name}:"
+
+
+OPENAI = Provider(
+    name="openai",
+    url="https://api.openai.com/v1",
+    version="",  # its client takes the base URL with the version
+    key_variables=("OPENAI_API_KEY",),
+)
+ANTHROPIC = Provider(
+    name="anthropic",
+    url="https://api.anthropic.com",
+    version="/v1",
+    key_variables=("ANTHROPIC_API_KEY",),
+)
+GOOGLE = Provider(
+    name="google",
+    url="https://generativelanguage.googleapis.com",
+    version="/v1beta",
+    key_variables=("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+)
+PROVIDERS = (OPENAI, ANTHROPIC, GOOGLE)
+KNOWN = (
+    f"write openai:NAME, anthropic:NAME, google:NAME, {CLAUDE_CLI} or {CLAUDE_CLI}:NAME, or set "
+    "generation.base_url to an OpenAI-compatible server (for example http://localhost:11434/v1 "
+    "for Ollama)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Where a model is asked, and under which name.
+
+    Attributes:
+        provider: whose wire format is spoken.
+        url: base URL, without a slash at its end.
+        model: the name the server knows the model by.
+        key: the secret; never shown.
+        own_server: whether ``generation.base_url`` named the server.
+        key_variable: the environment variable the key was looked for in.
+    """
+
+    provider: Provider
+    url: str
+    model: str
+    key: str
+    own_server: bool
+    key_variable: str
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self.model!r} at {self.host})"
+
+    @property
+    def host(self) -> str:
+        """``host:port``, without user name and path."""
+        parts = urlsplit(self.url)
+        return f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)
+
+    @property
+    def identity(self) -> str:
+        """``openai:gpt-4o-mini``, or ``llama3.2@localhost:11434`` for a server of one's own."""
+        if self.own_server:
+            return f"{self.model}@{self.host}"
+        return f"{self.provider.prefix}{self.model}"
+
+
+def endpoint_of(
+    settings: GenerationSettings, environ: Mapping[str, str], name: str | None = None
+) -> Endpoint:
+    """Where the model ``name`` (default: ``settings.model``) is asked.
+
+    ``generation.base_url`` and ``generation.api_key_env`` belong to the provider of the first
+    model that the settings name; a model of another provider is asked at that provider's usual
+    address with its usual key, so that no key goes to a server it was not meant for.
+
+    Raises:
+        SettingsError: the model's name or the base URL cannot be used.
+        ModelError: the key is missing, or is none.
+    """
+    name = (settings.model if name is None else name).strip()
+    named = _provider_named(name)
+    provider = named or OPENAI
+    first = _first_provider(settings)
+    base_url = settings.base_url if named == first or (not named and first == OPENAI) else ""
+    model = name.removeprefix(provider.prefix)
+    if not model or not (named or base_url):
+        raise SettingsError(f"model {name!r} names no provider that is known", hint=KNOWN)
+    variables = provider.key_variables
+    if settings.api_key_env and (base_url or named == first):
+        variables = (settings.api_key_env,)
+    variable = next((each for each in variables if environ.get(each, "").strip()), variables[0])
+    key = environ.get(variable, "").strip()
+    if not key.isascii() or not key.isprintable():
+        raise ModelError(f"the environment variable {variable} holds something that is not a key")
+    if not key and not base_url:
+        raise ModelError(
+            f"{name} needs a key, and the environment variable {variable} is empty",
+            hint=f"set {variable}, or name another variable in generation.api_key_env",
+        )
+    return Endpoint(
+        provider=provider,
+        url=_checked_url(base_url).removesuffix(provider.version) if base_url else provider.url,
+        model=model,
+        key=key or PLACEHOLDER_KEY,
+        own_server=bool(base_url),
+        key_variable=variable,
+    )
+
+
+def command_model(name: str) -> str | None:
+    """The model that ``claude-cli:NAME`` names, empty for ``claude-cli``; ``None``: another one."""
+    program, _, model = name.strip().partition(":")
+    return model.strip() if program == CLAUDE_CLI else None
+
+
+def _provider_named(name: str) -> Provider | None:
+    """The provider in a model's name; a name without one belongs to ``generation.base_url``.
+
+    Only the known prefixes are ours: "llama3.2:3b" is a whole name.
+    """
+    return next((each for each in PROVIDERS if name.startswith(each.prefix)), None)
+
+
+def _first_provider(settings: GenerationSettings) -> Provider | None:
+    """The provider of the first model that is asked over HTTP; ``None`` for a plain name."""
+    names = (settings.model, settings.fallback_model, settings.cheap_model)
+    asked = [name.strip() for name in names if name.strip() and command_model(name) is None]
+    return _provider_named(asked[0]) if asked else None
+
+
+def _checked_url(url: str) -> str:
+    hint = "write it like http://localhost:11434/v1"
+    try:
+        parts = urlsplit(url.strip())
+        port = parts.port
+    except ValueError as error:
+        raise SettingsError(f"generation.base_url is not a URL: {error}", hint=hint) from error
+    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
+        raise SettingsError("generation.base_url is not an http(s) URL with a host", hint=hint)
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise SettingsError(
+            "generation.base_url holds a user name, a query or a fragment",
+            hint=f"{hint}; the key goes into the variable named by generation.api_key_env",
+        )
+    return url.strip().rstrip("/")
+
 
 GROUP = "wellread.language_models"
 Factory = Callable[[str, GenerationSettings, Mapping[str, str]], LanguageModel]

@@ -18,7 +18,7 @@ from wellread.ingest.pipeline.job_log import Report, end_dead_jobs
 from wellread.ingest.sources.discover import Input, standard_input
 from wellread.ingest.watch import watch as follow
 from wellread.learning import intake
-from wellread.serve.cli.options import CollectionOption, FolderSettingsOption
+from wellread.serve.cli.options import CollectionOption
 from wellread.serve.features import home_reports as reports
 from wellread.serve.features.job_views import (
     JobBody,
@@ -62,7 +62,6 @@ def add(
     name: Annotated[
         str, typer.Option(metavar="NAME", help="What standard input is called: notes.md")
     ] = "stdin.txt",
-    folder_settings: FolderSettingsOption = None,
 ) -> None:
     """Read files, folders and web addresses into a collection. What is unchanged is skipped.
 
@@ -82,7 +81,6 @@ def add(
                 inputs,
                 collection=collection,
                 settings=settings,
-                folder_settings=terminal.agreeing(folder_settings),
                 on_progress=on_progress,
                 on_reasked=partial(tell_reasked, terminal),
             )
@@ -119,7 +117,6 @@ def sync(
         list[str], typer.Argument(metavar="PATH...", help="Folders, files and web addresses.")
     ],
     collection: CollectionOption = "default",
-    folder_settings: FolderSettingsOption = None,
 ) -> None:
     """Like add, and remove what is gone from the source.
 
@@ -132,7 +129,6 @@ def sync(
             kb,
             paths,
             collection=collection,
-            folder_settings=terminal.agreeing(folder_settings),
             on_progress=on_progress,
             on_reasked=partial(tell_reasked, terminal),
         )
@@ -146,7 +142,6 @@ def watch(
         list[str], typer.Argument(metavar="PATH...", help="Folders, files and web addresses.")
     ],
     collection: CollectionOption = "default",
-    folder_settings: FolderSettingsOption = None,
 ) -> None:
     """Keep a collection in step with folders, feeds and pages until it is stopped (Ctrl-C).
 
@@ -174,7 +169,6 @@ def watch(
             run = partial(
                 intake.sync,
                 on_reasked=partial(tell_reasked, terminal),
-                folder_settings=terminal.agreeing(folder_settings),
             )
             follow(kb, paths, collection=collection, on_report=tell, stop=stop, run=run)
     finally:

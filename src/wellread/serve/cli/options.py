@@ -142,11 +142,3 @@ def read_by(reader: ReaderName | None) -> dict[str, dict[str, str]] | None:
 CollectionOption = Annotated[
     str, typer.Option("--collection", "-c", metavar="NAME", help="The collection.")
 ]
-FolderSettingsOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--folder-settings/--no-folder-settings",
-        help="Take a wellread-collection.yaml that leaves out files of its folder, or go on "
-        "without it. Without either you are asked, or it is refused.",
-    ),
-]

@@ -16,7 +16,7 @@ from wellread.errors import SourceError
 from wellread.kb import KnowledgeBase
 from wellread.kb.language_models import Level, Period, Standing, dollars
 from wellread.kb.seen_by import sees_all
-from wellread.models.prices import SET_PRICES, is_listed, named, tariff_of
+from wellread.models.recording import SET_PRICES, is_listed, named, tariff_of
 from wellread.serve.features.bodies import PlainBody
 from wellread.serve.features.home_reports import JobSourceBody
 from wellread.serve.terminal import SHORT_ID, right, table, whole

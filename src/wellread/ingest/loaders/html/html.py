@@ -1,254 +1,81 @@
-"""HTML pages, and markup inside feeds and Markdown.
+"""HTML pages, and markup inside feeds, Markdown and e-books.
 
-A page's main text is chosen in ``html_main``. Where there is none, everything visible outside
-navigation is taken, and ``source_type`` says so (``html-full``).
-
-Of its title, authors, date, address and language, what the markup declares counts first (JSON-LD
-of schema.org, OpenGraph, ``meta``, ``time``, ``rel=author``), since it is exact; what it does not
-declare is left to trafilatura's search.
+trafilatura chooses the main text and finds title, authors, date and address. What it chose is
+found again in the page, because every block carries a character of its own while it reads; so the
+text is written from the page itself, with its headings, lists, tables and code. Where it finds
+nothing, all that is seen outside navigation is taken, and ``source_type`` says so (``html-full``).
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from datetime import datetime
 
 import lxml.html
+from charset_normalizer import from_bytes
 from lxml.etree import LxmlError, _Element
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import moment, web_address
-from wellread.ingest.loaders.html.html_blocks import Block, blocks_of, write_blocks
-from wellread.ingest.loaders.html.html_decoding import decode, without_controls
-from wellread.ingest.loaders.html.html_elements import tag_of, visible_text
+from wellread.ingest.loaders.html.html_blocks import (
+    Block,
+    ancestors,
+    blocks_of,
+    heading_box,
+    tag_of,
+    visible_text,
+    write_blocks,
+)
 from wellread.ingest.loaders.html.html_hidden import mark_hidden
-from wellread.ingest.loaders.html.html_main import main_blocks, visible_blocks
 from wellread.ingest.loaders.plain import Blocks, bare, title_from_name
 from wellread.types import Document
 
-AUTHOR_CHARACTERS = 80  # of a name; longer ones are sentences
-JSON_CHARACTERS = 500_000  # of all JSON-LD of a page
-
-_ARTICLE = re.compile(r"(?:\w*Article|\w*Posting|Report|Review|ScholarlyArticle)$")
-_TITLE_NAMES = ("og:title", "twitter:title", "dc.title", "citation_title")
-_AUTHOR_NAMES = ("author", "article:author", "dc.creator", "citation_author", "parsely-author")
-_DATE_NAMES = (
-    "article:published_time og:article:published_time datepublished date pubdate publishdate "
-    "publish-date dc.date dc.date.issued dcterms.date citation_publication_date sailthru.date "
-    "parsely-pub-date"
-).split()
-_NO_NAME = re.compile(r"(?:admin\w*|administrator|user|editor|staff|webmaster|guest)$", re.I)
-_BY = re.compile(r"^(?:by|von|par|por|di|door|av|texte?|text)[:\s]\s*", re.I)
-_MARKUP = re.compile(r"<[^<>]{1,200}>")
+HOME_SHARE = 0.1  # of the chosen letters, that may stand outside the element around the text
+LINK_SHARE = 0.9  # of a heading that is nothing but a link to another page
+HEAD_BYTES = 4096
+NOTE = "read as {}, which the page does not declare: if letters look wrong, save it as UTF-8"
 MARKUP = re.compile(r"<[A-Za-z/!]|&(?:#\d+|#x[0-9a-f]+|\w+);", re.IGNORECASE)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageFacts:
-    """The facts of one page.
-
-    Attributes:
-        titles: every title that the page declares, the best first.
-        article: whether the page declares that it is an article.
-    """
-
-    titles: tuple[str, ...] = ()
-    authors: tuple[str, ...] = ()
-    published_at: datetime | None = None
-    description: str = ""
-    url: str = ""
-    language: str = ""
-    article: bool = False
-
-
-def page_facts(tree: _Element) -> PageFacts:
-    """The facts of the page ``tree``."""
-    from trafilatura.metadata import extract_metadata  # noqa: PLC0415 - slow to import
-
-    meta = _meta(tree)
-    nodes = list(_nodes(tree))
-    articles = [node for node in nodes if _is_article(node)]
-    searched = extract_metadata(tree)
-    titles = [
-        *(_words(node.get("headline")) for node in articles),
-        *(value for name in _TITLE_NAMES for value in meta.get(name, ())),
-        *(
-            visible_text(one).strip()
-            for one in tree.iter("title")
-            if not any(tag_of(outer) == "svg" for outer in one.iterancestors())
-        ),
-        _words(searched.title),
-    ]
-    dates = [
-        *(_words(node.get("datePublished")) for node in articles),
-        *(value for name in _DATE_NAMES for value in meta.get(name, ())),
-        *_times(tree),
-        _words(searched.date),
-    ]
-    known = {str(node["@id"]): node for node in nodes if "@id" in node and "name" in node}
-    return PageFacts(
-        titles=tuple(dict.fromkeys(one for one in titles if one)),
-        authors=_authors(articles, known, meta, searched.author or "", tree),
-        published_at=next((found for one in dates if (found := moment(one))), None),
-        description=next(iter(meta.get("description", ())), "") or _words(searched.description),
-        url=_address(tree, meta, searched.url or ""),
-        language=_language(tree, meta),
-        article=bool(articles) or any(one.startswith("article") for one in meta.get("og:type", ())),
-    )
-
-
-def best_title(facts: PageFacts, blocks: Sequence[Block]) -> str:
-    """The page's first heading when a declared title holds it, else the first declared title.
-
-    Sites add their own name to the declared ones, and search engines get other words.
-    """
-    declared = [bare(title) for title in facts.titles]
-    for block in blocks:
-        if block.level == 1 and len(bare(block.text)) > 3:
-            words = bare(block.text)
-            if any(words in title and 2 * len(words) >= len(title) for title in declared):
-                return block.text
-    return facts.titles[0] if facts.titles else ""
-
-
-def _meta(tree: _Element) -> dict[str, list[str]]:
-    """Name, property or itemprop in lower case to the values, in order."""
-    found: dict[str, list[str]] = {}
-    for one in tree.iter("meta"):
-        value = " ".join((one.get("content") or "").split())
-        for attribute in ("property", "name", "itemprop"):
-            name = (one.get(attribute) or "").strip().lower()
-            if name and value:
-                found.setdefault(name, []).append(value)
-    return found
-
-
-def _nodes(tree: _Element) -> Iterator[Mapping[str, object]]:
-    """Every object of the page's JSON-LD, outer ones first; a broken block gives none."""
-    left = JSON_CHARACTERS
-    for script in tree.iter("script"):
-        if (script.get("type") or "").split(";")[0].strip().lower() != "application/ld+json":
-            continue
-        text = re.sub(r"^\s*(?:<!--|//<!\[CDATA\[)|(?:-->|//\]\]>)\s*$", "", script.text or "")
-        left -= len(text)
-        if left < 0:
-            return
-        try:
-            yield from _objects(json.loads(text, strict=False))
-        except (ValueError, RecursionError):
-            continue
-
-
-def _objects(value: object) -> Iterator[Mapping[str, object]]:
-    waiting = [value]
-    while waiting:
-        one = waiting.pop(0)
-        if isinstance(one, dict):
-            yield one
-            waiting += one.values()
-        elif isinstance(one, list):
-            waiting += one
-
-
-def _is_article(node: Mapping[str, object]) -> bool:
-    return any(isinstance(one, str) and _ARTICLE.match(one) for one in _several(node.get("@type")))
-
-
-def _authors(
-    articles: Iterable[Mapping[str, object]],
-    known: Mapping[str, Mapping[str, object]],
-    meta: Mapping[str, Sequence[str]],
-    searched: str,
-    tree: _Element,
-) -> tuple[str, ...]:
-    """The names of the first source that has any."""
-    marked = [one for one in tree.iter() if _marks_author(one)]
-    sources: tuple[list[str], ...] = (
-        [name for node in articles for name in _people(node.get("author"), known)],
-        [value for name in _AUTHOR_NAMES for value in meta.get(name, ())],
-        [visible_text(one) for one in marked],
-        searched.split(";"),
-    )
-    found = ([name for text in source for name in _separate(text)] for source in sources)
-    return tuple(dict.fromkeys(next(filter(None, found), ())))
-
-
-def _people(value: object, known: Mapping[str, Mapping[str, object]]) -> Iterator[str]:
-    for one in _several(value):
-        if isinstance(one, dict):
-            named = one if "name" in one else known.get(str(one.get("@id")), {})
-            yield from (_words(name) for name in _several(named.get("name")))
-        else:
-            yield _words(one)
-
-
-def _marks_author(element: _Element) -> bool:
-    if tag_of(element) in ("", "meta", "link", "head"):
-        return False
-    related = (element.get("rel") or "").lower().split()
-    return "author" in related or element.get("itemprop") == "author"
-
-
-def _separate(text: str) -> Iterator[str]:
-    """The names in one value; addresses, roles without a name and sentences are none."""
-    plain = _BY.sub("", " ".join(_MARKUP.sub("", text).split()))
-    if "://" in plain or "@" in plain:
-        return
-    for one in re.split(r"\s*[,;|]\s*(?:and\s+)?|\s+and\s+", plain):
-        if 2 < len(one) <= AUTHOR_CHARACTERS and not _NO_NAME.match(one) and not one.isdigit():
-            yield one
-
-
-def _times(tree: _Element) -> list[str]:
-    """The ``time`` elements that say when the page was published."""
-    return [
-        one.get("datetime") or visible_text(one).strip()
-        for one in tree.iter("time")
-        if "pubdate" in one.attrib or one.get("itemprop") == "datePublished"
-    ]
-
-
-def _address(tree: _Element, meta: Mapping[str, Sequence[str]], searched: str) -> str:
-    linked = [
-        one.get("href") or ""
-        for one in tree.iter("link")
-        if "canonical" in (one.get("rel") or "").lower().split()
-    ]
-    found = (*linked, *meta.get("og:url", ()), searched)
-    return next((address for one in found if (address := web_address(one))), "")
-
-
-def _language(tree: _Element, meta: Mapping[str, Sequence[str]]) -> str:
-    root = next(tree.iter("html"), tree)
-    given = (root.get("lang") or "", *meta.get("og:locale", ()), *meta.get("content-language", ()))
-    names = (one.strip().replace("_", "-").lower() for one in given)
-    return next((one for one in names if re.fullmatch(r"[a-z]{2,3}(?:-[\w-]{1,20})?", one)), "")
-
-
-def _several(value: object) -> list[object]:
-    if value is None:
-        return []
-    return value if isinstance(value, list) else [value]
-
-
-def _words(value: object) -> str:
-    return " ".join(_MARKUP.sub("", value).split()) if isinstance(value, str) else ""
+_ARTICLE = re.compile(r"article|posting|report", re.IGNORECASE)
+_LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[\w-]{1,20})?")
+# Characters that no page uses, one for each block (the supplementary private use areas).
+_FIRST_MARK, _LAST_MARK = 0xF0000, 0x10FFFD
+_MARKS = re.compile(f"[{chr(_FIRST_MARK)}-{chr(_LAST_MARK)}]")
+# Words of class and id names of boxes around a text; class names are English everywhere.
+_AROUND = re.compile(
+    r"(?:^|[\s_-])(?:newsletters?|subscri(?:be|ption)|signup|sign-up|related|recirc|sharing|social|"
+    r"promos?|comments|cookies?|adverts?|advertisement|breadcrumbs?|disqus|outbrain|taboola|"
+    r"recommended|recommendations|trending|read-?more|most-read)(?:[\s_-]|$)",
+    re.IGNORECASE,
+)
+_FURNITURE = re.compile(
+    r"(?:^|[\s_-])(?:foot(?:er)?|nav(?:bar|igation)?|sidebar|menu)(?:[\s_-]|$)", re.IGNORECASE
+)
+_AROUND_TAGS = frozenset("nav footer dialog".split())
+_AROUND_ROLES = frozenset("navigation contentinfo search dialog banner".split())
+_REFERENCE = re.compile(r"&#([xX][0-9a-fA-F]{1,9}|[0-9]{1,9});?")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_ENCODINGS = {"cp1252": "Windows-1252", "latin_1": "ISO-8859-1"}
+_DECLARED = re.compile(
+    rb"""(?:<meta[^>]{0,200}?charset|<\?xml[^>]{0,200}?encoding)\s*=\s*["']?([\w.:-]{2,40})""", re.I
+)
 
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
     """One page, or one article when the page says that it is one and when it was published."""
     tree = _parse(decode(source), source.uri)
     mark_hidden(tree)
-    facts = page_facts(tree)
+    facts = _facts(tree)
     every = blocks_of(tree)
-    title = best_title(facts, every)
-    chosen = main_blocks(tree, every, (title, *facts.titles), article=facts.article)
+    title = _title(facts, every)
+    chosen = _main_blocks(tree, every, (title, *facts.titles), article=facts.article)
     blocks = Blocks()
-    write_blocks(blocks, chosen or visible_blocks(every))
+    write_blocks(blocks, chosen or _visible_blocks(every))
     yield source.document(
         blocks.build(),
         kind="article" if facts.published_at and facts.article else "page",
@@ -266,7 +93,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
 def fragment_blocks(blocks: Blocks, markup: str) -> None:
     """Write a piece of HTML that is no page of its own (an entry of a feed)."""
     if markup.strip():
-        tree = lxml.html.fragment_fromstring(without_controls(markup), create_parent="div")
+        tree = lxml.html.fragment_fromstring(_without_controls(markup), create_parent="div")
         write_blocks(blocks, blocks_of(tree))
 
 
@@ -279,7 +106,7 @@ def page_blocks(blocks: Blocks, markup: str, uri: str) -> None:
     if markup.strip():
         tree = _parse(markup, uri)
         mark_hidden(tree)
-        write_blocks(blocks, visible_blocks(blocks_of(tree)))
+        write_blocks(blocks, _visible_blocks(blocks_of(tree)))
 
 
 def markup_text(markup: str) -> str:
@@ -294,11 +121,240 @@ def plain_words(value: str) -> str:
     return markup_text(value) if MARKUP.search(value) else value.strip()
 
 
+# --- facts of a page -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Facts:
+    """What a page says of itself; ``titles``: the best first."""
+
+    titles: tuple[str, ...]
+    authors: tuple[str, ...]
+    published_at: datetime | None
+    description: str
+    url: str
+    language: str
+    article: bool
+
+
+def _facts(tree: _Element) -> _Facts:
+    from trafilatura.metadata import extract_metadata  # noqa: PLC0415 - slow to import
+
+    # Not the extensive search for a date: it takes the year beside a copyright sign for one.
+    dates = {
+        "original_date": True,
+        "extensive_search": False,
+        "outputformat": "%Y-%m-%dT%H:%M:%S%z",
+    }
+    found = extract_metadata(tree, date_config=dates)
+    declared = (
+        visible_text(one).strip()
+        for one in tree.iter("title")
+        if not any(tag_of(outer) == "svg" for outer in one.iterancestors())
+    )
+    language = next(tree.iter("html"), tree).get("lang") or ""
+    language = language.strip().replace("_", "-").lower()
+    return _Facts(
+        titles=tuple(dict.fromkeys(one for one in (found.title or "", *declared) if one)),
+        authors=tuple(dict.fromkeys(filter(None, (found.author or "").split("; ")))),
+        published_at=moment(found.date),
+        description=found.description or "",
+        url=web_address(found.url or ""),
+        language=language if _LANGUAGE.fullmatch(language) else "",
+        article=bool(_ARTICLE.search(found.pagetype or "")),
+    )
+
+
+def _title(facts: _Facts, blocks: Sequence[Block]) -> str:
+    """The page's first heading when a declared title holds it, else the first declared title.
+
+    Sites add their own name to the declared ones, and search engines get other words.
+    """
+    headings = (block for block in blocks if block.level == 1)
+    shown = next((block.text for block in headings if _is_title(block, facts.titles)), "")
+    return shown or next(iter(facts.titles), "")
+
+
+def _is_title(heading: Block, titles: Iterable[str]) -> bool:
+    words = bare(heading.text)
+    declared = map(bare, titles)
+    return len(words) > 3 and any(words in one and 2 * len(words) >= len(one) for one in declared)
+
+
+# --- main text -------------------------------------------------------------------------------
+
+
+def _main_blocks(
+    tree: _Element, blocks: Sequence[Block], titles: Sequence[str], *, article: bool
+) -> list[Block]:
+    """The blocks of the main text with their headings, in order; empty when none is found.
+
+    Args:
+        tree: the page, from which ``blocks`` were read. Its texts are marked and not restored.
+        titles: the page's title and its variants, by which its first heading is known.
+        article: whether the page is one; then a heading that is a link is none of its own.
+    """
+    chosen = _chosen(tree, blocks)
+    root = _common(chosen)
+    if root is None:
+        return []
+    headings = _headings(blocks, root, titles, links_too=not article)
+    kept: list[Block] = []  # from the end of the page upwards
+    for block in reversed(blocks):
+        if block in chosen or (block in headings and _covers(block, kept)):
+            kept.append(block)
+    return kept[::-1]
+
+
+def _visible_blocks(blocks: Sequence[Block]) -> list[Block]:
+    """All blocks outside navigation and footers; all when nothing else is there."""
+    inside = [
+        block
+        for block in blocks
+        if not _around(block.element, set())
+        and not any(_FURNITURE.search(_names(one)) for one in ancestors(block.element))
+    ]
+    return inside if any(not block.level for block in inside) else list(blocks)
+
+
+def _chosen(tree: _Element, blocks: Sequence[Block]) -> set[Block]:
+    """What trafilatura takes for the main text, headings aside."""
+    from trafilatura import bare_extraction  # noqa: PLC0415 - slow to import
+    from trafilatura.settings import Document as Extracted  # noqa: PLC0415
+
+    nodes = [(block, node) for block in blocks for node in block.nodes]
+    marked: dict[str, Block] = {}
+    for code, (block, node) in zip(range(_FIRST_MARK, _LAST_MARK + 1), nodes, strict=False):
+        marked[chr(code)] = block
+        node.prefix(chr(code))
+    found = bare_extraction(deepcopy(tree), include_comments=False, include_links=False)
+    if not isinstance(found, Extracted) or found.body is None:
+        return set()
+    text = "".join(str(piece) for piece in found.body.itertext())
+    taken = {marked[mark] for mark in _MARKS.findall(text) if mark in marked}
+    return {block for block in taken if not block.level}
+
+
+def _common(chosen: Iterable[Block]) -> _Element | None:
+    """The innermost element around nearly all letters of ``chosen`` (strays do not count)."""
+    weights: Counter[_Element] = Counter()
+    for block in chosen:
+        for one in ancestors(block.element):
+            weights[one] += block.letters
+    most = max(weights.values(), default=0)
+    around = [one for one, weight in weights.items() if weight >= (1 - HOME_SHARE) * most]
+    return max(around, key=lambda one: sum(1 for _ in one.iterancestors()), default=None)
+
+
+def _around(element: _Element, above: set[_Element]) -> bool:
+    """Whether the element stands in a box that is no part of the text; ``above`` is no such box."""
+    for one in ancestors(element):
+        if one in above or tag_of(one) in ("body", "html"):
+            return False
+        role = (one.get("role") or "").lower()
+        if tag_of(one) in _AROUND_TAGS or role in _AROUND_ROLES or _AROUND.search(_names(one)):
+            return True
+    return False
+
+
+def _names(element: _Element) -> str:
+    """Class and id; a modifier after two hyphens says how a thing looks, not what it is."""
+    return re.sub(r"--\S+", "", f"{element.get('class') or ''} {element.get('id') or ''}")
+
+
+def _headings(
+    blocks: Sequence[Block], root: _Element, titles: Sequence[str], *, links_too: bool
+) -> set[Block]:
+    """The headings of the text, and not of what stands around it.
+
+    Args:
+        links_too: whether a heading that is a link may be one (in a list of entries).
+    """
+    above = set(ancestors(root))
+    first = [block for block in blocks if block.level == 1]
+    found: set[Block] = set()
+    for block in (one for one in blocks if one.level):
+        inside = root in ancestors(block.element)
+        fits = (inside and (links_too or block.linked < LINK_SHARE)) or first == [block]
+        if _is_title(block, titles) or (fits and not _around(block.element, above)):
+            found.add(block)
+    return found
+
+
+def _covers(heading: Block, kept: Sequence[Block]) -> bool:
+    """Whether a block that follows (the nearest is the last of ``kept``) is under ``heading``."""
+    box = heading_box(heading)
+    for block in reversed(kept):
+        if block.level and block.level <= heading.level:
+            return False
+        if not block.level:
+            return box is None or box in ancestors(block.element)
+        if bare(block.text) == bare(heading.text):
+            return False  # said twice
+    return False
+
+
+# --- from bytes to a tree --------------------------------------------------------------------
+
+
+def decode(source: Source) -> str:
+    """The page as text: by byte order mark, UTF-8, the declared charset, or detection.
+
+    Raises:
+        SourceError: none of them fits.
+    """
+    return _decoded(source)[0]
+
+
+def note_on(source: Source) -> str:
+    """What a report should say when the encoding of a page was only detected."""
+    try:
+        encoding = _decoded(source)[1]
+    except SourceError:
+        return ""
+    return NOTE.format(encoding) if encoding else ""
+
+
+def _decoded(source: Source) -> tuple[str, str]:
+    """The page as text, and the name of its encoding when that was detected."""
+    data = source.data
+    declared = _DECLARED.search(data[:HEAD_BYTES])
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        names = ["utf-16"]
+    else:
+        names = ["utf-8-sig", *([declared.group(1).decode("ascii")] if declared else [])]
+    for name in names:
+        try:
+            return data.decode(name), ""
+        except (UnicodeDecodeError, LookupError):  # LookupError: a charset that nobody knows
+            continue
+    best = from_bytes(data).best()
+    if best is None:
+        raise SourceError(source.uri, "not UTF-8, and no other encoding fits")
+    return str(best), _ENCODINGS.get(best.encoding, best.encoding)
+
+
+def _without_controls(markup: str) -> str:
+    """lxml refuses NUL and other control characters, as they are and as references (``&#1;``)."""
+    return _CONTROLS.sub(" ", _REFERENCE.sub(_referenced, markup))
+
+
+def _referenced(found: re.Match[str]) -> str:
+    """A reference as browsers read it: 0x80 to 0x9f are Windows-1252; a control is a space."""
+    digits = found.group(1)
+    code = int(digits[1:], 16) if digits[0] in "xX" else int(digits)
+    if 0x80 <= code < 0xA0:
+        return bytes([code]).decode("cp1252", errors="replace")
+    letter = code in (9, 10, 13) or 0x20 <= code < 0x7F or 0xA0 <= code < 0xD800
+    letter = letter or 0xE000 <= code < 0xFFFE or 0x10000 <= code < 0x110000
+    return found.group() if letter else " "
+
+
 def _parse(html: str, uri: str) -> _Element:
     # A declared encoding in a text that is decoded already makes lxml refuse it.
     try:
         return lxml.html.document_fromstring(
-            without_controls(html).encode(), parser=lxml.html.HTMLParser(encoding="utf-8")
+            _without_controls(html).encode(), parser=lxml.html.HTMLParser(encoding="utf-8")
         )
     except (LxmlError, ValueError) as error:
         raise SourceError(uri, f"not HTML: {error}") from error

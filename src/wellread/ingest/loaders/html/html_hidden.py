@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from cssselect import HTMLTranslator, SelectorError
 from lxml.etree import XPathError, _Element
 
-from wellread.ingest.loaders.html.html_elements import (
+from wellread.ingest.loaders.html.html_blocks import (
     INVISIBLE,
     ancestors,
     declared,
@@ -29,11 +30,6 @@ WHITE = "#ffffff"
 _COMMENT = re.compile(r"/\*.*?\*/|<!--|-->", re.DOTALL)
 _RULE = re.compile(r"(?P<head>[^{}]*)\{(?P<body>[^{}]*)\}")
 _GROUP = re.compile(r"@(?P<name>[\w-]+)(?P<of>[^{};]*)\{(?P<rules>(?:[^{}]*\{[^{}]*\})*[^{}]*)\}")
-_SELECTOR = re.compile(r"(?P<gap>\s*>\s*|\s+)?(?P<one>(?:[\w*-]|[.#][\w-]+|\[[^\]]*\])+)")
-_SIMPLE = re.compile(
-    r"(?P<tag>^[\w*-]+)|\.(?P<class>[\w-]+)|#(?P<id>[\w-]+)"
-    r"|\[\s*(?P<name>[\w-]+)\s*(?:=\s*[\"']?(?P<value>[\w -]*)[\"']?\s*)?\]"
-)
 _RELEVANT = re.compile(
     r"display|visibility|opacity|font-size|color|background|left|right|top|indent|clip|height|width"
     r"|transform",
@@ -82,9 +78,7 @@ def _rules(tree: _Element) -> Iterator[tuple[list[_Element], str]]:
         if not _RELEVANT.search(rule["body"]):
             continue
         for selector in rule["head"].rpartition(";")[2].split(","):
-            path = _path(selector.strip())
-            if path:
-                yield _found(tree, path), rule["body"]
+            yield _found(tree, selector), rule["body"]
 
 
 def _shown_on_screens(group: re.Match[str]) -> str:
@@ -92,42 +86,14 @@ def _shown_on_screens(group: re.Match[str]) -> str:
     return group["rules"] if group["name"].lower() == "media" and of in ("all", "screen") else " "
 
 
-def _found(tree: _Element, path: str) -> list[_Element]:
+def _found(tree: _Element, selector: str) -> list[_Element]:
+    """What a selector stands for; nothing for made content, and for what cannot be understood."""
     try:
-        found = tree.xpath(path)
-    except XPathError:
+        found = tree.xpath(HTMLTranslator().css_to_xpath(selector))
+    except (SelectorError, XPathError, RecursionError):
         return []
     elements = found if isinstance(found, list) else []
     return [one for one in elements if isinstance(one, _Element) and tag_of(one) not in INVISIBLE]
-
-
-def _path(selector: str) -> str:
-    """The selector as XPath; empty for one with states, siblings, or made content."""
-    path, place = "", 0
-    while place < len(selector):
-        part = _SELECTOR.match(selector, place)
-        if part is None or (bool(path) != bool(part["gap"])):
-            return ""
-        place = part.end()
-        path += "/" if ">" in (part["gap"] or "") else "//"
-        path += _step(part["one"])
-    return path
-
-
-def _step(one: str) -> str:
-    tag, held = "*", ""
-    for simple in _SIMPLE.finditer(one):
-        if simple["tag"]:
-            tag = simple["tag"].lower()
-        elif simple["class"]:
-            held += f"[contains(concat(' ',normalize-space(@class),' '),' {simple['class']} ')]"
-        elif simple["id"]:
-            held += f"[@id='{simple['id']}']"
-        elif simple["value"] is not None:
-            held += f"[@{simple['name']}='{simple['value']}']"
-        else:
-            held += f"[@{simple['name']}]"
-    return tag + held
 
 
 def _pale(element: _Element, style: str, styles: dict[_Element, str]) -> bool:
@@ -142,6 +108,5 @@ def _pale(element: _Element, style: str, styles: dict[_Element, str]) -> bool:
 
 
 def _letters(gone: set[_Element]) -> int:
-    """Of the outermost of the hidden elements."""
     outer = [one for one in gone if gone.isdisjoint(one.iterancestors())]
     return sum(len("".join(map(str, one.itertext()))) for one in outer)

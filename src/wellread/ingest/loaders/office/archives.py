@@ -3,7 +3,7 @@
 XML is parsed without entities, document types or anything from elsewhere.
 
 The directory of a zip file says how large each entry is, and can lie. So each entry is unpacked
-here once, piece by piece and without keeping it, up to the size that was promised.
+here once, piece by piece and without keeping it: zipfile gives no more than was promised.
 
 Office files before 2007, and files with a password, are compound files (MS-CFB) instead, whose
 directory names its streams in UTF-16.
@@ -12,16 +12,20 @@ directory names its streams in UTF-16.
 from __future__ import annotations
 
 import io
+import posixpath
 import re
-import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from lxml import etree
 
 from wellread.errors import SourceError
-from wellread.ingest.loaders.base import LoaderLimits, Source
+from wellread.ingest.loaders.base import Built, LoaderLimits, Source
+from wellread.ingest.loaders.front_matter import moment
+from wellread.ingest.loaders.plain import one_line, title_from_name
 from wellread.types import Document
 
 _HEAD_BYTES = 1024
@@ -85,16 +89,11 @@ def name_of(element: etree._Element) -> str:
 
 
 ZIP_START = b"PK\x03\x04"
-LARGEST_DIRECTORY = 16 << 20  # bytes; a hundred thousand entries
 LARGEST_RATIO = 300  # unpacked to packed; office files stay below 100, a bomb is about 1,000
 ANY_RATIO_BELOW = 10 << 20  # bytes unpacked that are harmless at any ratio
 PIECE = 1 << 20
 LONGEST_WORD = 16  # bytes kept between two pieces, so that no word is cut in two
 
-_LOCAL_HEADER = struct.Struct("<4s22xHH")
-_END = struct.Struct("<4s8xI")
-_END_64 = struct.Struct("<4s36xQ")
-_END_BYTES = 22 + 65_535  # the record and the longest comment after it
 _ENCRYPTED = 0x1
 _ODT = b"application/vnd.oasis.opendocument.text"
 _MARKUP = (".xml", ".rels")
@@ -104,7 +103,7 @@ _UNREADABLE = (zipfile.BadZipFile, ValueError, NotImplementedError)
 
 def names_in(data: bytes) -> list[str]:
     """The names of a zip file's entries; none when it is not a zip file that can be read."""
-    if not data.startswith(ZIP_START) or _directory_bytes(data) > LARGEST_DIRECTORY:
+    if not data.startswith(ZIP_START):
         return []
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -132,8 +131,6 @@ def open_archive(
     Raises:
         SourceError: not a zip file, damaged, encrypted, too large unpacked, or a trap.
     """
-    if _directory_bytes(data) > LARGEST_DIRECTORY:
-        raise SourceError(uri, "the zip file has an oversized directory")
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
     except _UNREADABLE as error:
@@ -144,11 +141,13 @@ def open_archive(
         raise SourceError(uri, f"a zip file of {len(entries):,} entries, {most}")
     left = limits.max_unpacked_bytes
     for entry in entries:
-        left -= _checked(data, entry, uri, left, document_types)
+        left -= _checked(archive, entry, uri, left, document_types)
     return archive
 
 
-def _checked(data: bytes, entry: zipfile.ZipInfo, uri: str, left: int, document_types: bool) -> int:
+def _checked(
+    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, uri: str, left: int, document_types: bool
+) -> int:
     """The unpacked size of ``entry``, proved by unpacking."""
     name = f"{entry.filename!r:.80}"
     if entry.flag_bits & _ENCRYPTED:
@@ -161,7 +160,10 @@ def _checked(data: bytes, entry: zipfile.ZipInfo, uri: str, left: int, document_
     markup = entry.filename.lower().endswith(_MARKUP)
     unpacked, before = 0, b""
     try:
-        for piece in _pieces(data, entry):
+        if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ValueError("packed in an unusual way")
+        opened = archive.open(entry)
+        while piece := opened.read(PIECE):
             if not unpacked:
                 markup = markup or piece.lstrip()[:5] == b"<?xml"
                 if markup and not is_readable(piece):
@@ -171,56 +173,11 @@ def _checked(data: bytes, entry: zipfile.ZipInfo, uri: str, left: int, document_
                 raise SourceError(uri, f"{name} declares {what}, which is not allowed in it")
             unpacked += len(piece)
             before = piece[-LONGEST_WORD * 2 :]  # two bytes a sign in UTF-16
-    except (zlib.error, struct.error, ValueError) as error:
+    except (*_UNREADABLE, zlib.error, EOFError) as error:
         raise SourceError(uri, f"damaged file: {name}: {error}") from error
     if unpacked != entry.file_size:
         raise SourceError(uri, f"damaged file: {name} is not of the size that it should be")
     return unpacked
-
-
-def _pieces(data: bytes, entry: zipfile.ZipInfo) -> Iterator[bytes]:
-    """The entry's bytes, at most one more than it promised.
-
-    Raises:
-        ValueError, struct.error, zlib.error: it is damaged.
-    """
-    magic, name, extra = _LOCAL_HEADER.unpack_from(data, entry.header_offset)
-    if magic != ZIP_START:
-        raise ValueError("no header")
-    start = entry.header_offset + _LOCAL_HEADER.size + name + extra
-    packed = memoryview(data)[start : start + entry.compress_size]
-    if entry.compress_type == zipfile.ZIP_STORED:
-        yield from (bytes(packed[at : at + PIECE]) for at in range(0, len(packed), PIECE))
-        return
-    if entry.compress_type != zipfile.ZIP_DEFLATED:
-        raise ValueError("packed in an unusual way")
-    unpacker = zlib.decompressobj(-zlib.MAX_WBITS)
-    left = entry.file_size + 1
-    for at in range(0, len(packed), PIECE):
-        chunk = bytes(packed[at : at + PIECE])
-        while left > 0 and not unpacker.eof:
-            piece = unpacker.decompress(chunk, min(PIECE, left))
-            chunk = unpacker.unconsumed_tail
-            if not piece and not chunk:  # it may hold back a little after the last byte
-                break
-            left -= len(piece)
-            if piece:
-                yield piece
-    if left > 0 and not unpacker.eof:
-        raise ValueError("it ends in the middle")
-
-
-def _directory_bytes(data: bytes) -> int:
-    """The size of the directory that the end of the file claims; 0 when there is no end."""
-    tail = data[-_END_BYTES:]
-    at = tail.rfind(b"PK\x05\x06")
-    if at < 0 or at + _END.size > len(tail):
-        return 0
-    size: int = _END.unpack_from(tail, at)[1]
-    large = tail.rfind(b"PK\x06\x06")
-    if size == 0xFFFFFFFF and large >= 0 and large + _END_64.size <= len(tail):
-        size = _END_64.unpack_from(tail, large)[1]
-    return size
 
 
 _START = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -240,7 +197,7 @@ def is_office_binary(data: bytes) -> bool:
     return bool(_stream(data))
 
 
-def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
+def refuse_binary(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
     """Always refuses, and says what to do.
 
     Raises:
@@ -254,3 +211,159 @@ def _stream(data: bytes) -> str:
     if not data.startswith(_START):
         return ""
     return next((name for name in _STREAMS if f"{name}\0".encode("utf-16-le") in data), "")
+
+
+_RELATIONS = "_rels/.rels"
+_CORE = "/metadata/core-properties"
+# Titles that programs give by themselves, and programs that call themselves the author.
+_NO_TITLE = re.compile(
+    r"(?:word document|powerpoint presentation|pr[äe]sentation|presentation|document|dokument|book"
+    r"|untitled|slide|workbook)\s*\d{0,3}|microsoft (?:word|powerpoint|excel)\b.*",
+    re.IGNORECASE,
+)
+_PROGRAMS = frozenset({"python-docx", "openpyxl", "microsoft office user", "user", "unknown"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfficeFile:
+    """A file that was checked: the bytes for the library, and its core properties without what
+    programs fill in by themselves.
+    """
+
+    data: bytes
+    title: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def page(self, source: Source, built: Built, *, source_type: str, title: str) -> Document:
+        """The one document that the file is; ``title``: when the file has none of its own."""
+        title = title or title_from_name(source.name)
+        return source.document(
+            built, kind="page", title=title, source_type=source_type, **self.facts
+        )
+
+
+def open_office(source: Source, limits: LoaderLimits) -> OfficeFile:
+    """Check the whole file, read its core properties, and mend what the libraries stumble over.
+
+    Raises:
+        SourceError: it is no zip file that may be opened (see ``archives``).
+    """
+    with open_archive(source.data, source.uri, limits) as archive:
+        try:
+            found, data = _core_properties(archive), _mended(source.data, archive)
+        except (zipfile.BadZipFile, etree.LxmlError) as error:
+            raise SourceError(source.uri, f"damaged file: {error}") from error
+    title = found.get("title", "")
+    people = _listed(found.get("creator", ""), ";")
+    keywords = _listed(found.get("keywords", ""), "[;,]")
+    comment = found.get("description", "")
+    about = comment or found.get("subject", "")
+    return OfficeFile(
+        data=data,
+        title="" if _NO_TITLE.fullmatch(title) else title,
+        facts={
+            "authors": tuple(name for name in people if name.lower() not in _PROGRAMS),
+            "published_at": moment(found.get("created")) or moment(found.get("modified")),
+            "language": found.get("language", "").lower(),
+            # not what a program says about itself
+            "summary": "" if comment.startswith("generated ") else about,
+            "taxonomy": {"tags": keywords} if keywords else {},
+        },
+    )
+
+
+def _core_properties(archive: zipfile.ZipFile) -> dict[str, str]:
+    try:
+        root = parse(archive.read(_core_part(archive)), _RELATIONS)
+    except (KeyError, SourceError):  # the text can be read all the same
+        return {}
+    return {name_of(child): one_line(child.text or "") for child in root}
+
+
+def _core_part(archive: zipfile.ZipFile) -> str:
+    try:
+        root = parse(archive.read(_RELATIONS), _RELATIONS)
+    except (KeyError, SourceError):
+        return "docProps/core.xml"
+    targets = (value_of(one, "Target") for one in root if value_of(one, "Type").endswith(_CORE))
+    return next((posixpath.normpath(target.lstrip("/")) for target in targets), "")
+
+
+def _listed(value: str, between: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(part.strip() for part in re.split(between, value) if part.strip()))
+
+
+def _mended(data: bytes, archive: zipfile.ZipFile) -> bytes:
+    """The file without relations to parts that are not there.
+
+    Some programs leave them behind when a picture is taken out, and the libraries refuse such a
+    file as a whole.
+    """
+    names = set(archive.namelist())
+    mended: dict[str, bytes] = {}
+    for name in sorted(names):
+        if name.endswith(".rels"):
+            try:
+                root = parse(archive.read(name), name)
+            except SourceError:  # the library says what is wrong, if it needs the part at all
+                continue
+            gone = [one for one in root if _leads_nowhere(one, name, names)]
+            for one in gone:
+                root.remove(one)
+            if gone:
+                mended[name] = etree.tostring(root)
+    if not mended:
+        return data
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as copy:
+        for name in dict.fromkeys(archive.namelist()):
+            copy.writestr(name, mended.get(name) or archive.read(name))
+    return stream.getvalue()
+
+
+def _leads_nowhere(relation: etree._Element, name: str, names: set[str]) -> bool:
+    if value_of(relation, "TargetMode") == "External":
+        return False
+    target = value_of(relation, "Target").partition("#")[0]
+    # word/_rels/document.xml.rels holds the relations of word/document.xml
+    folder = posixpath.dirname(posixpath.dirname(name))
+    path = target[1:] if target.startswith("/") else posixpath.join(folder, target)
+    return bool(target) and posixpath.normpath(path) not in names
+
+
+def elements(root: etree._Element, *names: str) -> Iterator[etree._Element]:
+    """Every element below ``root`` with one of these names, whatever its namespace."""
+    return (element for element in root.iter() if name_of(element) in names)
+
+
+def value_of(element: etree._Element | None, name: str) -> str:
+    """The attribute ``name`` of ``element``, whatever its namespace; empty when not there."""
+    given = element.attrib.items() if element is not None else ()
+    return next((str(value) for key, value in given if str(key).rpartition("}")[2] == name), "")
+
+
+def child_of(element: etree._Element | None, *path: str) -> etree._Element | None:
+    """The element at the end of ``path``, each step the first child of that name."""
+    for step in path:
+        if element is None:
+            return None
+        element = next((child for child in element if name_of(child) == step), None)
+    return element
+
+
+def shown(element: etree._Element) -> Iterator[etree._Element]:
+    """The children that a program of today shows: one branch of each choice."""
+    for child in element:
+        if name_of(child) != "AlternateContent":
+            yield child
+            continue
+        branches = (child_of(child, name) for name in ("Choice", "Fallback"))
+        branch = next((one for one in branches if one is not None), None)
+        if branch is not None:
+            yield from shown(branch)
+
+
+def table_row(cells: Sequence[str]) -> str:
+    """The cells in one line, without the empty ones at its end."""
+    count = max((number for number, cell in enumerate(cells, 1) if cell), default=0)
+    return " | ".join(cells[:count])

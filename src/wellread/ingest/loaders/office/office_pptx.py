@@ -1,9 +1,6 @@
-"""PowerPoint files (pptx, pptm, ppsx): one section a slide, with its notes.
+"""PowerPoint files (pptx, pptm, ppsx): one section a slide, with its notes, by python-pptx.
 
 Hidden slides and hidden objects are left out.
-
-python-pptx opens the package and finds slides, notes and charts; the shapes are walked here,
-because it passes over diagrams and shapes that a slide gives in two versions.
 """
 
 from __future__ import annotations
@@ -12,6 +9,7 @@ import io
 import re
 import zipfile
 from collections.abc import Iterator
+from typing import Any
 
 from lxml import etree
 from pptx.exc import PackageNotFoundError
@@ -22,12 +20,11 @@ from pptx.slide import Slide
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source, TextBuilder
-from wellread.ingest.loaders.office.archives import name_of, parse
-from wellread.ingest.loaders.office.office import (
+from wellread.ingest.loaders.office.archives import (
     child_of,
     elements,
+    name_of,
     open_office,
-    shown,
     table_row,
     value_of,
 )
@@ -50,6 +47,7 @@ for _name in (
 _TITLES = ("title", "ctrTitle")
 _BODIES = ("body", "obj", "")  # placeholders whose paragraphs are a list
 _FURNITURE = ("sldNum", "dt", "ftr", "hdr", "sldImg")
+_LONG_NUMBER = re.compile(r"-?\d+\.\d{12,}(?:[eE]-?\d+)?")
 _BULLETS = ("buChar", "buAutoNum", "buBlip")
 
 
@@ -57,7 +55,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
     """One page; slide numbers are its page marks."""
     file = open_office(source, limits)
     slides = _slides(file.data, source.uri, limits)
-    writer = _Writer(source.uri)
+    writer = _Writer()
     titles = [
         writer.write(number, slide)
         for number, slide in enumerate(slides, 1)
@@ -69,7 +67,6 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
 
 
 def _slides(data: bytes, uri: str, limits: LoaderLimits) -> list[Slide]:
-    """The slides in the order in which they are shown."""
     try:
         part = Package.open(io.BytesIO(data)).main_document_part
         if not isinstance(part, PresentationPart):
@@ -87,70 +84,31 @@ def _slides(data: bytes, uri: str, limits: LoaderLimits) -> list[Slide]:
 
 
 class _Writer:
-    """Writes slides one after the other."""
-
-    def __init__(self, uri: str) -> None:
+    def __init__(self) -> None:
         self.builder = TextBuilder()
         self.words = ""  # what slides say, without the headings that were made for them
-        self._uri = uri
 
     def write(self, number: int, slide: Slide) -> str:
         """Write one slide; its title."""
-        shapes = child_of(slide.element, "cSld", "spTree")
-        titles = [] if shapes is None else list(elements(shapes, "sp"))
-        title = next((shape for shape in titles if _holder(shape) in _TITLES), None)
-        words = " ".join(_lines(title)) if title is not None else ""
+        title: Any = next((one for one in slide.shapes if _holder(one) in _TITLES), None)
+        words = one_line(title.text_frame.text) if title is not None else ""
         heading = f"Slide {number}: {words}" if words else f"Slide {number}"
         self.builder.add(PARAGRAPH if self.builder.length else "")
         self.builder.page(number)
         self.builder.heading((heading,))
         self.builder.add(heading)
         self.words = self.words or words
-        if shapes is not None:
-            self._write_shapes(shapes, title, slide)
-        self._write_notes(heading, slide)
-        return words
-
-    def _write_shapes(
-        self, holder: etree._Element, title: etree._Element | None, slide: Slide
-    ) -> None:
-        for shape in shown(holder):
-            name = name_of(shape)
-            if _unseen(shape):
-                continue
-            if name == "grpSp":
-                self._write_shapes(shape, title, slide)
-            elif name == "sp" and shape is not title and _holder(shape) not in _FURNITURE:
-                self._block(_paragraphs(shape))
-            elif name == "graphicFrame":
-                self._write_frame(shape, slide)
-
-    def _write_frame(self, frame: etree._Element, slide: Slide) -> None:
-        """A table, a chart or a diagram."""
-        for table in elements(frame, "tbl"):
-            rows = [
-                table_row([" ".join(_lines(cell)) for cell in row if name_of(cell) == "tc"])
-                for row in table
-                if name_of(row) == "tr"
-            ]
-            self._block(rows)
-        for element in elements(frame, "chart", "relIds"):
-            sort = "id" if name_of(element) == "chart" else "dm"
-            part = slide.part.rels.get(value_of(element, sort))
-            if part is not None and not part.is_external:
-                root = parse(part.target_part.blob, self._uri)
-                is_chart = name_of(element) == "chart"
-                self._block(_chart_rows(root) if is_chart else _lines(root))
-
-    def _write_notes(self, heading: str, slide: Slide) -> None:
+        for lines in _parts(slide.shapes):
+            self._block(lines)
         # Looked for first: asking for the notes of a slide without any would make a page of them.
         frame = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
-        lines = _lines(frame._txBody) if frame is not None else []
-        if lines:
+        lines = [one_line(each.text) for each in frame.paragraphs] if frame is not None else []
+        if any(lines):
             self.builder.add(PARAGRAPH)
             self.builder.heading((heading, NOTES))
             self.builder.add(NOTES)
             self._block(lines)
+        return words
 
     def _block(self, lines: list[str]) -> None:
         text = "\n".join(line for line in lines if line)
@@ -160,53 +118,45 @@ class _Writer:
             self.words = self.words or text
 
 
-def _unseen(shape: etree._Element) -> bool:
-    """Whether it is switched off in the list of the slide's objects."""
-    about = next((one for one in shape if name_of(one).startswith("nv")), None)
-    return value_of(child_of(about, "cNvPr"), "hidden") in ("1", "true")
+def _parts(shapes: Any) -> Iterator[list[str]]:
+    """The lines of each shape, table and chart but the title and what is not shown."""
+    for shape in shapes:
+        about = next((one for one in shape._element if name_of(one).startswith("nv")), None)
+        if value_of(child_of(about, "cNvPr"), "hidden") in ("1", "true"):
+            continue
+        if name_of(shape._element) == "grpSp":
+            yield from _parts(shape.shapes)
+        elif shape.has_chart:
+            yield _chart_rows(shape.chart_part._element)
+        elif shape.has_table:
+            yield [
+                table_row([one_line(cell.text_frame.text) for cell in row.cells])
+                for row in shape.table.rows
+            ]
+        elif shape.has_text_frame and _holder(shape) not in (*_TITLES, *_FURNITURE):
+            found = [one for one in shape.text_frame.paragraphs if one_line(one.text)]
+            is_list = _holder(shape) in _BODIES and len(found) > 1
+            yield [_item(one, is_list=is_list) for one in found]
 
 
-def _holder(shape: etree._Element) -> str | None:
+def _holder(shape: Any) -> str | None:
     """The type of placeholder that a shape is (empty: of the common sort); None for others."""
-    place = child_of(shape, "nvSpPr", "nvPr", "ph")
+    place = child_of(shape._element, "nvSpPr", "nvPr", "ph")
     return None if place is None else value_of(place, "type")
 
 
-def _paragraphs(shape: etree._Element) -> list[str]:
-    """The lines of a shape; those of a list as items."""
-    body = child_of(shape, "txBody")
-    if body is None:
-        return []
-    found = [(one, _text(one)) for one in body if name_of(one) == "p" and _text(one)]
-    is_list = _holder(shape) in _BODIES and len(found) > 1
-    return [_item(one, words, is_list=is_list) for one, words in found]
-
-
-def _item(paragraph: etree._Element, words: str, *, is_list: bool) -> str:
-    settings = child_of(paragraph, "pPr")
+def _item(paragraph: Any, *, is_list: bool) -> str:
+    words, settings = one_line(paragraph.text), child_of(paragraph._p, "pPr")
     names = {name_of(one) for one in settings} if settings is not None else set()
     marked = bool(names & set(_BULLETS)) or (is_list and "buNone" not in names)
-    if not marked:
-        return words
-    level = value_of(settings, "lvl")
-    return "  " * (min(int(level), DEEPEST) if level.isdecimal() else 0) + f"- {words}"
-
-
-def _lines(holder: etree._Element) -> list[str]:
-    """The paragraphs below ``holder`` that have words."""
-    return [words for one in elements(holder, "p") if (words := _text(one))]
-
-
-def _text(paragraph: etree._Element) -> str:
-    pieces = (
-        " " if name_of(one) in ("br", "tab") else one.text or ""
-        for one in elements(paragraph, "t", "br", "tab")
-    )
-    return one_line("".join(pieces))
+    return "  " * min(paragraph.level, DEEPEST) + f"- {words}" if marked else words
 
 
 def _chart_rows(root: etree._Element) -> list[str]:
-    """A chart as a table: its title, the names of its series, and a row for each category."""
+    """A chart as a table: its title, the names of its series, and a row for each category.
+
+    Of its XML, because the library refuses a file with a chart of a sort that it does not know.
+    """
     title = next(elements(root, "title"), None)
     series = list(elements(root, "ser"))
     columns = [_points(one, "val", "yVal") for one in series]
@@ -214,7 +164,7 @@ def _chart_rows(root: etree._Element) -> list[str]:
     categories: dict[int, str] = {}
     for one in series:
         categories = {**_points(one, "cat", "xVal"), **categories}
-    rows = [" ".join(_lines(title))] if title is not None else []
+    rows = [] if title is None else [one_line(" ".join(map(str, title.itertext())))]
     if any(names):
         rows.append(table_row(["", *names]))
     for place in sorted({*categories, *(key for column in columns for key in column)}):
@@ -229,12 +179,7 @@ def _points(series: etree._Element, *names: str) -> dict[int, str]:
         for point in elements(holder, "pt") if holder is not None else ():
             value, place = child_of(point, "v"), value_of(point, "idx")
             if value is not None and place.isdecimal():
-                found[int(place)] = _number(one_line(value.text or ""))
+                text = one_line(value.text or "")
+                # Charts keep 0.30000000000000004; people write 0.3.
+                found[int(place)] = f"{float(text):.12g}" if _LONG_NUMBER.fullmatch(text) else text
     return found
-
-
-def _number(text: str) -> str:
-    """Numbers as people write them: charts keep ``0.30000000000000004``."""
-    if not re.fullmatch(r"-?\d+\.\d{12,}(?:[eE]-?\d+)?", text):
-        return text
-    return f"{float(text):.12g}"

@@ -25,7 +25,7 @@ from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import EmptyError, LoaderLimits, Source, TextBuilder
-from wellread.ingest.loaders.office.office import open_office, table_row
+from wellread.ingest.loaders.office.archives import open_office, table_row
 from wellread.ingest.loaders.plain import PARAGRAPH, one_line
 from wellread.types import Document
 
@@ -76,8 +76,6 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
 
 
 class _Writer:
-    """Writes sheets one after the other."""
-
     def __init__(self, uri: str, most_cells: int) -> None:
         self.builder = TextBuilder()
         self.cells = 0

@@ -117,7 +117,10 @@ def authors_of(fields: Mapping[str, str], rows: Sequence[Row], title: range) -> 
     style: tuple[float, bool] | None = None
     last, goes_on = title.stop, False
     for number, row in enumerate(rows[title.stop : title.stop + AUTHOR_ROWS], title.stop):
-        if row.page != rows[0].page or _ends_front(row) or number - last > BETWEEN_AUTHORS:
+        # The paper itself begins; "1 Harbour School" is where somebody works.
+        begins = is_section(row.text) and not row.text[0].isdigit()
+        begins = begins or row.text.lower().startswith("abstract")
+        if row.page != rows[0].page or begins or number - last > BETWEEN_AUTHORS:
             break
         people = _people(row)
         if people and style and goes_on and row.size == style[0]:
@@ -129,12 +132,6 @@ def authors_of(fields: Mapping[str, str], rows: Sequence[Row], title: range) -> 
             if ended and not goes_on:
                 break
     return tuple(dict.fromkeys(found))
-
-
-def _ends_front(row: Row) -> bool:
-    """Whether the paper itself begins; "1 Harbour School" is where somebody works."""
-    begins = is_section(row.text) and not row.text[0].isdigit()
-    return begins or row.text.lower().startswith("abstract")
 
 
 def _people(row: Row) -> list[str]:
@@ -187,8 +184,6 @@ def _file_date(text: str) -> datetime | None:
 
 
 class _File(NamedTuple):
-    """What a file holds."""
-
     pages: list[PageText]
     fields: dict[str, str]
     outline: list[OutlineEntry]

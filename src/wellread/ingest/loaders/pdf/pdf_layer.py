@@ -5,7 +5,9 @@ up or down. Text may be turned, by the page (``/Rotate``) or on it (a table set 
 piece has two boxes: where it is seen on the displayed page, and where it would stand if the page
 were turned until it reads from left to right.
 
-Rows of short pieces whose cells stand apart are tables.
+White and unpainted letters mostly are not seen; but the text that recognition lays under a scanned
+page is unpainted too, and white letters may stand on a dark ground. So a page with such letters is
+drawn, and what shows nothing where the letters should be is not read.
 """
 
 from __future__ import annotations
@@ -14,18 +16,56 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from ctypes import create_string_buffer
+from ctypes import c_uint, create_string_buffer
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from math import degrees, hypot
 from typing import NamedTuple
 
+import numpy as np
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_raw
+from numpy.typing import NDArray
 
 from wellread.ingest.loaders import plain
-from wellread.ingest.loaders.pdf.pdf_seen import Picture, is_doubtful
 from wellread.types import Box
+
+PALE, FAINT = 0xFF - 24, 25  # of a colour, of how opaque it is
+UNPAINTED = (3, 7)  # ways of drawing letters: not at all, and to clip by
+CONTRAST = 32  # of 255, between the darkest and the brightest dot where letters stand
+MOST_DOTS = 1600  # of the longer side of a drawn page
+
+
+def is_doubtful(layer: pdfium.PdfTextPage, place: int) -> bool:
+    """Whether the letter is drawn in white, almost transparent, or not at all."""
+    colour = [c_uint() for _ in range(4)]
+    if pdfium_raw.FPDFText_GetFillColor(layer, place, *colour):
+        *mixed, opaque = (part.value for part in colour)
+        if opaque <= FAINT or min(mixed) >= PALE:
+            return True
+    drawn = pdfium_raw.FPDFText_GetTextObject(layer, place)
+    return bool(drawn) and pdfium_raw.FPDFTextObj_GetTextRenderMode(drawn) in UNPAINTED
+
+
+class Picture:
+    """A page as it is seen; drawn when it is first asked for."""
+
+    def __init__(self, page: pdfium.PdfPage) -> None:
+        self._page = page
+        self._dots: NDArray[np.uint8] | None = None
+
+    def shows(self, box: Box) -> bool:
+        """Whether anything stands out in ``box``."""
+        if self._dots is None:
+            scale = min(2.0, MOST_DOTS / max(*self._page.get_size(), 1.0))
+            self._dots = self._page.render(scale=scale, grayscale=True).to_numpy().squeeze()
+        height, width = self._dots.shape[:2]
+        part = self._dots[
+            int(box.top * height) : max(int(box.bottom * height), int(box.top * height) + 1),
+            int(box.left * width) : max(int(box.right * width), int(box.left * width) + 1),
+        ]
+        return part.size > 0 and int(part.max()) - int(part.min()) >= CONTRAST
+
 
 WIDE_GAP = 1.0  # letter heights between two pieces that are not of one sentence
 TINY = 0.75  # points, of letters that nobody can read
@@ -119,8 +159,6 @@ def page_text(document: pdfium.PdfDocument, index: int) -> PageText:
 
 
 class _Reader:
-    """Walks over the characters of one page."""
-
     def __init__(self, layer: pdfium.PdfTextPage, number: int, frame: _Frame) -> None:
         self._layer = layer
         self._number = number
@@ -225,26 +263,12 @@ class OutlineEntry(NamedTuple):
 def outline_of(document: pdfium.PdfDocument) -> list[OutlineEntry]:
     """The file's outline in order; one that refers to itself is cut."""
     found: list[OutlineEntry] = []
-    waiting = [(pdfium_raw.FPDFBookmark_GetFirstChild(document.raw, None), 1)]
-    while waiting and len(found) < OUTLINE_ENTRIES:
-        bookmark, level = waiting.pop()
-        if not bookmark:
-            continue
-        waiting.append((pdfium_raw.FPDFBookmark_GetNextSibling(document.raw, bookmark), level))
-        if level < OUTLINE_LEVELS:
-            child = pdfium_raw.FPDFBookmark_GetFirstChild(document.raw, bookmark)
-            waiting.append((child, level + 1))
-        target = pdfium_raw.FPDFBookmark_GetDest(document.raw, bookmark)
-        page = pdfium_raw.FPDFDest_GetDestPageIndex(document.raw, target) + 1 if target else 0
-        found.append(OutlineEntry(_bookmark_title(bookmark), level, max(page, 0)))
+    for bookmark in islice(document.get_toc(max_depth=OUTLINE_LEVELS), OUTLINE_ENTRIES):
+        target = bookmark.get_dest()
+        page = target.get_index() if target is not None else None
+        place = 0 if page is None else page + 1
+        found.append(OutlineEntry(plain.one_line(bookmark.get_title()), bookmark.level + 1, place))
     return found
-
-
-def _bookmark_title(bookmark: object) -> str:
-    length = pdfium_raw.FPDFBookmark_GetTitle(bookmark, None, 0)
-    held = create_string_buffer(length)
-    pdfium_raw.FPDFBookmark_GetTitle(bookmark, held, length)
-    return plain.one_line(held.raw[: max(length - 2, 0)].decode("utf-16-le", "replace"))
 
 
 CELL_GAP = 0.02  # share of the page's width between two cells of a table

@@ -244,7 +244,6 @@ def _gutter(pieces: list[Piece]) -> float | None:
 
 
 def _printed(pieces: Sequence[tuple[Piece, int]]) -> list[Row]:
-    """Pieces that follow each other on one line, as one row."""
     rows: list[tuple[int, list[Piece]]] = []
     for piece, column in pieces:
         if rows and rows[-1][0] == column and _goes_on(rows[-1][1], piece):

@@ -286,7 +286,6 @@ class _Breaks:
         return self._set_apart(before, row, ended=ended, entry=entry)
 
     def _is_other(self, number: int) -> bool:
-        """Whether a heading, a list item or a table begins or ends before row ``number``."""
         table = number in self._cells or number - 1 in self._cells
         return number in self._edges or table or bool(_BULLET.match(self._rows[number].text))
 
@@ -308,7 +307,6 @@ class _Breaks:
         return far or (indented and (ended or short)) or (short and (ended or opens))
 
     def _full(self, row: Row) -> bool:
-        """Whether the line reaches the end of its column, as inside a paragraph."""
         return self._end[row.side] - row.end < 0.02
 
     def _in_table(self, number: int) -> bool:
@@ -334,7 +332,6 @@ class _Breaks:
 
 
 def _under_references(rows: Sequence[Row], headings: Mapping[int, Heading]) -> set[int]:
-    """The rows of the list of references."""
     begins = sorted(number for number, heading in headings.items() if heading.level)
     return {
         number

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from wellread.errors import RequestError
-from wellread.ingest.forget_user import forget_user
+from wellread.ingest.remove import forget_user
 from wellread.serve.cli.accounts.secret_input import password_for
 from wellread.serve.features.accounts.account_bodies import ForgottenBody, UserBody, user_bodies
 from wellread.serve.terminal import fold, table, terminal_of, whole

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from wellread.ingest.backup import export_home
-from wellread.ingest.integrity.restoring import copy_named, restore_copy
+from wellread.ingest.integrity.backups import copy_named, restore_copy
 from wellread.ingest.integrity.verify import VerifyReport
 from wellread.ingest.integrity.verify import verify as verified
 from wellread.kb.home_catalogue import BACKUPS_FOLDER
@@ -25,13 +25,6 @@ app = typer.Typer(rich_markup_mode=None)
 def verify(
     context: typer.Context,
     repair: Annotated[bool, typer.Option("--repair", help="Mend what does not match.")] = False,
-    deep: Annotated[
-        bool,
-        typer.Option(
-            "--deep",
-            help="Also embed every passage again and search for every document. Takes minutes.",
-        ),
-    ] = False,
 ) -> None:
     """Check that catalogue and index hold the same.
 
@@ -39,7 +32,7 @@ def verify(
     """
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        report = verified(kb, repair=repair, deep=deep)
+        report = verified(kb, repair=repair)
     _end_with(terminal, report)
 
 

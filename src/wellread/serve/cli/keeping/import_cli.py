@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from wellread.config import load_settings
-from wellread.ingest.importing import ImportReport, import_home
+from wellread.ingest.backup import ImportReport, import_home
 from wellread.ingest.integrity.verify import verify
 from wellread.learning.gaps.asking_again import after_ingest
 from wellread.serve.features import home_reports as reports

@@ -53,7 +53,7 @@ class ItemRecord(ItemPlace):
     """A news item as it is kept.
 
     Attributes:
-        vector, fingerprint: what ``ingest/joining/story_words.py`` packs of its words.
+        vector, fingerprint: what ``ingest/joining/story_clusters.py`` packs of its words.
     """
 
     published_at: datetime | None
@@ -76,7 +76,7 @@ class StoryText:
 
     Attributes:
         terms: the words that set it apart, heaviest first, as they are written.
-        centre: what the items have in common, as ``ingest/joining/story_words.py`` packs it.
+        centre: what the items have in common, as ``ingest/joining/story_clusters.py`` packs it.
         scheme: the rules by which the centre was made.
         sources: independent ones: web hosts, or documents that have none; copies not counted.
         novelty: 0-1, how little the newest item repeats what came before.

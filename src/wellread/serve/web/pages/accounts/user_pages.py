@@ -11,7 +11,7 @@ from fastapi.responses import RedirectResponse, Response
 from pydantic import Field
 
 from wellread.errors import RequestError, UnknownNameError
-from wellread.ingest.forget_user import forget_user
+from wellread.ingest.remove import forget_user
 from wellread.serve.api.queries import StrictModel
 from wellread.serve.features.accounts.account_bodies import (
     AuditBody,
