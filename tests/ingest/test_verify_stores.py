@@ -518,8 +518,8 @@ def test_names_that_are_not_its_own_are_written_anew(
         "'doc_x', 0, 'e', 0, 1, 'E'",
         "job_items (job_id, ordinal, uri, status, reason, seconds, documents, passages)|"
         "'job_x', 0, 'u', 'added', '', 0, 0, 0",
-        'answer_evidence (answer_id, ordinal, document_id, version, start, "end")|'
-        "'ans_x', 0, 'doc_x', 'v', 0, 1",
+        'answer_sentences (answer_id, ordinal, start, "end", verdict, citations, marked, within)|'
+        "'ans_x', 0, 0, 1, '{}', '[]', 0, 0",
     ],
     ids=lambda table: table.partition(" ")[0],
 )
@@ -528,7 +528,7 @@ def test_rows_that_point_to_nothing_are_dropped(kb: KnowledgeBase, table: str) -
     name = columns.partition(" ")[0]
     before = kb.catalogue.integrity.row_counts()[name]
     by_sql(kb, f"INSERT INTO {columns} VALUES ({values})")
-    column = {"job_items": "job_id", "answer_evidence": "answer_id"}.get(name, "document_id")
+    column = {"job_items": "job_id", "answer_sentences": "answer_id"}.get(name, "document_id")
     check(kb, (damage.REFERENCE, f"{name}.{column}"))
     assert kb.catalogue.integrity.row_counts()[name] == before
 
@@ -658,7 +658,7 @@ def test_an_answer_that_rests_on_what_changed_is_marked(
     kb: KnowledgeBase, ferry: tuple[str, str]
 ) -> None:
     kb.catalogue.record_answer(answer_about(ferry))
-    by_sql(kb, "UPDATE answer_evidence SET version = 'ver_old'")
+    by_sql(kb, "UPDATE answer_citations SET version = 'ver_old'")
     check(kb, (damage.NOT_STALE, "ans_1"))
     assert [each.stale for each in kb.catalogue.answers()] == [True]
 
@@ -668,8 +668,7 @@ def test_an_answer_that_quotes_what_was_removed_forgets_it(
     kb: KnowledgeBase, ferry: tuple[str, str]
 ) -> None:
     kb.catalogue.record_answer(answer_about(ferry))
-    by_sql(kb, "UPDATE answers SET body = replace(body, ?, 'doc_gone')", ferry[0])
-    by_sql(kb, "UPDATE answer_evidence SET document_id = 'doc_gone'")
+    by_sql(kb, "UPDATE answer_citations SET document_id = 'doc_gone'")
     check(kb, (damage.NOT_STALE, "ans_1"), (damage.QUOTING, "ans_1"))
     kept = kb.catalogue.answer("ans_1")
     assert kept is not None

@@ -26,9 +26,9 @@ from wellread.answers import (
 from wellread.codec import to_plain
 from wellread.identity import document_id, version_of
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.asking import answer_records, erasure
-from wellread.store.catalogue.asking.answer_records import without_words
-from wellread.store.catalogue.asking.redaction import RemovedWords
+from wellread.store.catalogue.asking import answer_removal, erasure
+from wellread.store.catalogue.asking.answer_removal import without_words
+from wellread.store.catalogue.asking.removed_words import RemovedWords
 from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
 from wellread.store.schema.tables import answers
 from wellread.types import Box, Document, Locator, Span
@@ -317,7 +317,7 @@ def test_answers_are_looked_through_before_the_lock_also_where_a_source_loses_a_
         catalogue.record_answer(replace(answer("ans_3"), citations=(), notes=(SAID,)))
         return found
 
-    monkeypatch.setattr(answer_records, "without_words", meanwhile)
+    monkeypatch.setattr(answer_removal, "without_words", meanwhile)
     catalogue.commit([change("terns", OTHER, source="feed")])
     assert stale(catalogue) == {"ans_1": False, "ans_2": True, "ans_3": True}
     assert "seal" not in repr(catalogue.answer("ans_2")) + repr(catalogue.answer("ans_3"))

@@ -29,7 +29,7 @@ from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.library.changed_source import nearest_by_words, quoted_at
 from wellread.locators import Marks, link_to
-from wellread.store.catalogue.asking.redaction import BLANK
+from wellread.store.catalogue.asking.removed_words import BLANK
 from wellread.store.schema.catalogue_values import StoredAnswer
 from wellread.types import Document, DocumentFacts, Hit, Passage, Span
 

@@ -141,7 +141,7 @@ async def test_an_answer_is_gone_with_all_that_it_could_be_drawn_from(kb: Knowle
     wide = await asked(before, question)
     narrow = await asked(before, question, filters=Filters(collections=(OWN,)))
     with kb.catalogue._database.write() as connection:  # it cites nothing, as a count may
-        connection.execute(text("DELETE FROM answer_evidence"))
+        connection.execute(text("DELETE FROM answer_citations"))
     kept = [one.id for one in after.catalogue.sessions.answers(RIVAL.owner)]
     assert kept == [narrow.id]
     assert wide.id in [one.id for one in before.catalogue.sessions.answers(RIVAL.owner)]

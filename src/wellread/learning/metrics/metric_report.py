@@ -64,7 +64,6 @@ def metrics(
     Raises:
         StoreError: the catalogue cannot be read, or the figures of old answers not be written.
     """
-    kb.catalogue.facts_of_answers.complete()
     figures = kb.catalogue.figures
     period = period_of(name, since, until, now=datetime.now(UTC), first=figures.first())
     within = period.within

@@ -20,10 +20,10 @@ from wellread.store.catalogue import document_writes
 from wellread.store.catalogue.accounts import Accounts
 from wellread.store.catalogue.asking import answer_records, research_records
 from wellread.store.catalogue.asking.account_forgetting import AccountForgetting
-from wellread.store.catalogue.asking.answer_facts_records import AnswerFacts
 from wellread.store.catalogue.asking.erasure import Forgetting
 from wellread.store.catalogue.asking.past_answers import AnswerCache, Sessions
 from wellread.store.catalogue.asking.research_records import ResearchRuns
+from wellread.store.catalogue.conversion import OLD, convert
 from wellread.store.catalogue.documents import collection_records, index_debts, lookup
 from wellread.store.catalogue.documents.aggregates import Censuses
 from wellread.store.catalogue.documents.collection_records import Collections, Vocabularies
@@ -87,7 +87,6 @@ class Catalogue(CataloguePart):
         self.feedback = FeedbackRecords(database)
         self.expiry = Expiry(database)
         self.notices = Notices(database)
-        self.facts_of_answers = AnswerFacts(database)
         self.figures = AnswerFigures(database)
         self.counters = CounterRecords(database)
         self.gap_ledger = GapLedger(database)
@@ -265,7 +264,11 @@ def _bring_up_to_date(
     if current is None and not new:
         raise DamageError("the catalogue's tables are gone", hint=REPAIR)
     if current is not None:
-        check_known(current)
+        if current not in OLD:
+            check_known(current)
         before_upgrade()
     with database.setting_up() as connection:
-        upgrade(connection, home=home)
+        if current in OLD:
+            convert(connection, current, home)
+        else:
+            upgrade(connection)

@@ -63,16 +63,18 @@ _OWN = "(t.owner = (SELECT owner FROM {temp}.asker) OR (SELECT owner FROM {temp}
 # something, of which all is there.
 _ANSWER = (
     f"{_OWN}"
-    " AND NOT EXISTS (SELECT 1 FROM {main}.answer_evidence e WHERE e.answer_id = t.id"
+    " AND NOT EXISTS (SELECT 1 FROM {main}.answer_citations e WHERE e.answer_id = t.id"
     f" AND {_hidden('e.document_id')})"
     " AND NOT EXISTS (SELECT 1 FROM {main}.answer_topics r WHERE r.answer_id = t.id"
     f" AND r.kind = '{READ}' AND r.topic NOT IN {_READABLE}"
     " AND EXISTS (SELECT 1 FROM {main}.documents d WHERE d.collection = r.topic))"
     " AND ((SELECT owner FROM {temp}.asker) IS NOT NULL OR"
-    " (EXISTS (SELECT 1 FROM {main}.answer_evidence e WHERE e.answer_id = t.id)"
+    " (EXISTS (SELECT 1 FROM {main}.answer_citations e JOIN {main}.documents d"
+    " ON d.id = e.document_id WHERE e.answer_id = t.id)"
     " AND EXISTS (SELECT 1 FROM {main}.answer_topics r WHERE r.answer_id = t.id"
     f" AND r.kind = '{READ}')"
-    " AND NOT EXISTS (SELECT 1 FROM {main}.answer_evidence e WHERE e.answer_id = t.id"
+    " AND NOT EXISTS (SELECT 1 FROM {main}.answer_citations e WHERE e.answer_id = t.id"
+    " AND e.version <> ''"
     " AND NOT EXISTS (SELECT 1 FROM {main}.documents d WHERE d.id = e.document_id))))"
 )
 _FEEDBACK = (
@@ -118,7 +120,8 @@ RULES = {
     "jobs": _collection("t.collection"),
     "job_items": _of("jobs", "job_id"),
     "answers": _ANSWER,
-    "answer_evidence": _of("answers", "answer_id"),
+    "answer_citations": _of("answers", "answer_id"),
+    "answer_sentences": _of("answers", "answer_id"),
     "answer_facts": _of("answers", "answer_id"),
     "answer_steps": _of("answers", "answer_id"),
     "answer_topics": f"{_of('answers', 'answer_id')} AND t.kind <> '{READ}'",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import JSON, Boolean, Column, Float, ForeignKey, Index, Integer, String, Table, Text
+from sqlalchemy import JSON, Boolean, Column, ForeignKey, Index, Integer, String, Table, Text
 
 from wellread.store.schema.database import Moment
 from wellread.store.schema.tables import filled, key_of, metadata
@@ -20,8 +20,7 @@ __all__ = [
 ]
 
 # ``password``: an argon2 hash, empty for who signs in elsewhere only. ``issuer`` and ``subject``:
-# how an identity provider knows them, empty for local accounts. ``monthly_dollars``, here and of
-# groups, is not used.
+# how an identity provider knows them, empty for local accounts.
 users = Table(
     "users",
     metadata,
@@ -31,7 +30,6 @@ users = Table(
     *filled(Boolean, "disabled"),
     *filled(Moment, "created_at"),
     *filled(String, "issuer", "subject"),
-    Column("monthly_dollars", Float),
 )
 
 # ``source``: empty when made here, ``oidc`` when an identity provider named it.
@@ -41,7 +39,6 @@ user_groups = Table(
     Column("id", String, primary_key=True),
     Column("name", String, nullable=False, unique=True),
     *filled(String, "source"),
-    Column("monthly_dollars", Float),
 )
 
 group_members = Table(

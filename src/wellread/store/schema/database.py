@@ -343,12 +343,8 @@ def check_known(schema: str) -> None:
         )
 
 
-def upgrade(connection: Connection, revision: str = "head", home: Path | None = None) -> None:
-    """Run the missing migrations up to ``revision`` inside the connection's transaction.
-
-    Args:
-        home: the folder of the home, whose kept files may move with their documents.
-    """
+def upgrade(connection: Connection) -> None:
+    """Run the missing migrations inside the connection's transaction."""
     # Alembic takes a tenth of a second to load, and is needed once per release.
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
@@ -356,5 +352,5 @@ def upgrade(connection: Connection, revision: str = "head", home: Path | None = 
     config = Config()
     # Alembic reads % in options as interpolation.
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
-    config.attributes.update(connection=connection, home=home)
-    command.upgrade(config, revision)
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")

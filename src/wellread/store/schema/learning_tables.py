@@ -102,19 +102,17 @@ notices = Table(
     Column("seen_at", Moment),
 )
 
-# The figures of an answer, so that metrics read no bodies. ``shipped`` is not used;
-# ``quoted`` to ``unsupported``: how many of its
-# sentences have that verdict; ``gap``: the material did not answer it.
+# The figures of an answer, so that metrics read no bodies. ``quoted`` to ``unsupported``: how many
+# of its sentences have that verdict; ``gap``: the material did not answer it.
 answer_facts = Table(
     "answer_facts",
     metadata,
     key_of("answers", column="answer_id"),
     Column("at", Moment, nullable=False, index=True),
     *filled(String, "type", "mode", "answered_by", "band"),
-    *filled(Float, "confidence", "shipped", "seconds", "cost"),
+    *filled(Float, "confidence", "seconds", "cost"),
     *filled(Integer, "citations", "input_tokens", "output_tokens"),
-    *filled(Integer, "quoted", default="0"),
-    *filled(Integer, "supported", "partial", "not_checked", "uncited", "unsupported"),
+    *filled(Integer, "quoted", "supported", "partial", "not_checked", "uncited", "unsupported"),
     *filled(Boolean, "follow_up", "cached", "gap"),
 )
 

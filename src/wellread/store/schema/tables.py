@@ -29,7 +29,7 @@ from sqlalchemy.types import TypeEngine
 from wellread.store.schema.database import Moment
 
 # The newest migration; opening compares it with the database before it loads Alembic.
-HEAD = "0008"
+HEAD = "0100"
 
 
 metadata = MetaData(
@@ -218,29 +218,48 @@ story_items = Table(
 
 # --- answers ---
 
+# ``text``: with references in place of titles of documents (``answer_rows``), and so is ``body``,
+# the rest of the answer.
 answers = Table(
     "answers",
     metadata,
     Column("id", String, primary_key=True),
     Column("created_at", Moment, nullable=False, index=True),
     Column("session_id", String, nullable=False, index=True),
-    *filled(Text, "question"),
-    *filled(String, "answered_by"),
+    *filled(String, "owner", "answered_by", "type"),
     *filled(Float, "confidence"),
     *filled(Boolean, "stale"),
+    *filled(Text, "question", "text"),
     *filled(JSON, "body"),
-    *filled(String, "owner", default=""),
 )
 
-# ``document_id`` is not a foreign key: an answer outlives the documents that it rests on.
-answer_evidence = Table(
-    "answer_evidence",
+# ``start``, ``end``: of the answer's text; ``text``: of a sentence that is not what stands there.
+answer_sentences = Table(
+    "answer_sentences",
+    metadata,
+    key_of("answers", column="answer_id"),
+    place("ordinal"),
+    *filled(Integer, "start", "end"),
+    Column("text", Text),
+    *filled(JSON, "verdict", "citations"),
+    *filled(Boolean, "marked", "within"),
+)
+
+# What an answer cites (``number`` of the citation), or without a number: what the rows of its
+# table rest on and, without a version, what it only names. ``document_id`` is not a foreign key: an
+# answer outlives the documents that it rests on. ``start``, ``end``: of the document's text;
+# ``shape``: its title, blacked out, once it was removed; ``told``: kind and date of the source,
+# relevance, verdict.
+answer_citations = Table(
+    "answer_citations",
     metadata,
     key_of("answers", column="answer_id"),
     place("ordinal"),
     Column("document_id", String, nullable=False, index=True),
     *filled(String, "version"),
-    *filled(Integer, "start", "end"),
+    *filled(Integer, "start", "end", "number", "answer_start", "answer_end"),
+    *filled(Text, "quote", "link", "url", "why", "shape"),
+    *filled(JSON, "locator", "told"),
 )
 
 # ``key``: a hash of the question, its scope, the settings and the state of the material.
@@ -266,7 +285,7 @@ sessions = Table(
     Index(None, "owner", "seen_at"),  # the newest of one owner, without looking at all
 )
 
-# ``cost`` in US dollars; ``error``: why it failed, empty when it did not. ``owner`` is not used.
+# ``cost`` in US dollars; ``error``: why it failed, empty when it did not.
 provider_calls = Table(
     "provider_calls",
     metadata,
@@ -276,8 +295,6 @@ provider_calls = Table(
     *filled(Integer, "input_tokens", "output_tokens"),
     *filled(Float, "cost", "seconds"),
     *filled(Text, "error"),
-    *filled(String, "owner", default=""),
-    Index(None, "owner", "at"),
 )
 
 # --- runs and the index ---

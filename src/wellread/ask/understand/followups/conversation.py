@@ -27,7 +27,7 @@ from wellread.identity import random_id
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import whole_of
 from wellread.questions import Analysis, Length, Preferences
-from wellread.store.catalogue.asking.redaction import BLANK
+from wellread.store.catalogue.asking.removed_words import BLANK
 from wellread.store.schema.catalogue_values import REMOVED
 from wellread.text.sentences import sentence_spans
 

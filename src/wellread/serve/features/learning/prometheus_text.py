@@ -58,7 +58,6 @@ def prometheus_text(kb: KnowledgeBase, accept: str) -> tuple[bytes, str]:
     Raises:
         StoreError: the catalogue cannot be read, or what counters lost not be written down.
     """
-    kb.catalogue.facts_of_answers.complete()
     sums = {json.dumps(key): value for key, value in _sums(kb)}
     told = kb.catalogue.counters.never_less(sums)
     counters = {tuple(json.loads(key)): value for key, value in told.items()}

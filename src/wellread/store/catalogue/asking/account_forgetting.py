@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Connection, delete, func, select, update
 
 from wellread.errors import RequestError
 from wellread.store.catalogue.accounts.user_records import check_managed
+from wellread.store.catalogue.asking.answer_rows import kept_answers
 from wellread.store.catalogue.asking.feedback_words import note_change
 from wellread.store.catalogue.asking.gap_erasure import forget_conversation, forget_questions
 from wellread.store.catalogue.documents.index_debts import note_deletion
@@ -18,7 +18,7 @@ from wellread.store.schema.catalogue_values import REMOVED
 from wellread.store.schema.database import CataloguePart, chunks
 from wellread.store.schema.learning_tables import feedback, gaps, notices, preferences
 from wellread.store.schema.research_tables import research_runs
-from wellread.store.schema.tables import answers, provider_calls, sessions
+from wellread.store.schema.tables import answers, sessions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,17 +99,15 @@ def _said(connection: Connection, user_id: str) -> Sequence[str]:
 
 
 def _forget_answers(connection: Connection, user_id: str) -> int:
-    mine = answers.c.owner == user_id
-    bodies: list[dict[str, Any]] = list(
-        connection.execute(select(answers.c.body).where(mine)).scalars()
-    )
+    ids = connection.execute(select(answers.c.id).where(answers.c.owner == user_id)).scalars().all()
+    bodies = [kept.body for kept in kept_answers(connection, ids).values()]
     by_session: dict[str, list[str]] = {}
     for body in bodies:
         by_session.setdefault(body["session_id"], []).append(body["id"])
-    for session_id, ids in by_session.items():
-        forget_conversation(connection, session_id, user_id, ids)
-    for ids in chunks(body["id"] for body in bodies):
-        connection.execute(delete(answers).where(answers.c.id.in_(ids)))
+    for session_id, asked in by_session.items():
+        forget_conversation(connection, session_id, user_id, asked)
+    for some in chunks(ids):
+        connection.execute(delete(answers).where(answers.c.id.in_(some)))
     forget_questions(connection, bodies)
     return len(bodies)
 
@@ -120,8 +118,6 @@ def _unname(connection: Connection, user_id: str) -> int:
     did = update(audit).where(audit.c.user_id == user_id).values(**nameless)
     told = func.replace(audit.c.target, user_id, REMOVED)
     about = update(audit).where(audit.c.target.contains(user_id)).values(target=told)
-    paid = update(provider_calls).where(provider_calls.c.owner == user_id).values(owner=REMOVED)
     entries = connection.execute(did).rowcount
     connection.execute(about)
-    connection.execute(paid)
     return entries

@@ -4,29 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from sqlalchemy import Connection, delete, exists, func, select, update
+from sqlalchemy import delete, exists, func, select, update
 
-from wellread.store.catalogue.asking.answer_evidence_reads import stored_texts
 from wellread.store.catalogue.asking.answer_facts_records import forget_read
-from wellread.store.catalogue.asking.answer_records import (
-    Plain,
-    forget_cached,
-    forget_documents,
+from wellread.store.catalogue.asking.answer_removal import (
+    forget_gone,
     forget_words,
-    misnamed,
-    rename_in,
+    quoting_gone,
+    stored_texts,
+    titles_of,
     without_words,
 )
+from wellread.store.catalogue.asking.answer_rows import NAMED, forget_cached
 from wellread.store.catalogue.asking.feedback_words import forget_in_feedback
-from wellread.store.catalogue.asking.redaction import NAMED, RemovedWords, listed
-from wellread.store.catalogue.asking.retitling import Renamed, names_of
+from wellread.store.catalogue.asking.removed_words import RemovedWords
 from wellread.store.catalogue.documents.collection_records import documents_of_sources, touch
 from wellread.store.catalogue.documents.index_debts import DELETED, note_deletion
-from wellread.store.catalogue.documents.lookup import live_versions
-from wellread.store.schema.catalogue_values import REMOVED
-from wellread.store.schema.database import CataloguePart, chunks
+from wellread.store.schema.database import CataloguePart, chunks, reading
 from wellread.store.schema.tables import (
-    answer_evidence,
+    answer_citations,
     answers,
     collections,
     documents,
@@ -51,7 +47,7 @@ class Forgetting(CataloguePart):
     def titles(self, document_ids: Collection[str]) -> set[str]:
         """What documents are called."""
         with self._database.read() as connection:
-            return {one.title for one in names_of(connection, document_ids).values()}
+            return set(titles_of(connection, document_ids).values())
 
     def words(self, texts: Iterable[str], titles: Collection[str] = ()) -> int:
         """Take what answers and gaps quote of removed texts out of them; how many answers had it.
@@ -107,13 +103,13 @@ class Forgetting(CataloguePart):
     def fresh_but_outdated(self) -> list[str]:
         """Answers that cite what is not live and are not marked stale."""
         live = exists().where(
-            documents.c.id == answer_evidence.c.document_id,
-            documents.c.version == answer_evidence.c.version,
+            documents.c.id == answer_citations.c.document_id,
+            documents.c.version == answer_citations.c.version,
         )
         statement = (
             select(answers.c.id)
-            .join(answer_evidence, answer_evidence.c.answer_id == answers.c.id)
-            .where(answers.c.stale.is_(False), ~live, answer_evidence.c.version != NAMED)
+            .join(answer_citations, answer_citations.c.answer_id == answers.c.id)
+            .where(answers.c.stale.is_(False), ~live, answer_citations.c.version != NAMED)
             .distinct()
             .order_by(answers.c.id)
         )
@@ -126,66 +122,13 @@ class Forgetting(CataloguePart):
                 connection.execute(update(answers).where(answers.c.id.in_(ids)).values(stale=True))
                 forget_cached(connection, ids)
 
-    def quoting_removed(self) -> dict[str, set[str]]:
-        """Answer id to documents that it quotes or lists though they went, or misnames."""
-        found = self._quoting_gone()
-        for answer_id, changed in self._misnaming().items():
-            found.setdefault(answer_id, set()).update(changed)
-        return found
-
-    def _misnaming(self) -> dict[str, Renamed]:
-        """Answers that call documents by a former title; releases before left these there."""
-        changed_since = (
-            select(answers.c.id)
-            .join(answer_evidence, answer_evidence.c.answer_id == answers.c.id)
-            .join(documents, documents.c.id == answer_evidence.c.document_id)
-            .where(documents.c.updated_at > answers.c.created_at)
-            .distinct()
-        )
-        with self._database.read() as connection:
-            ids = connection.execute(changed_since).scalars().all()
-            return {one: told for one in ids if (told := misnamed(connection, one))}
-
-    def _quoting_gone(self) -> dict[str, set[str]]:
-        there = exists().where(documents.c.id == answer_evidence.c.document_id)
-        gone = (
-            select(answers.c.id)
-            .join(answer_evidence, answer_evidence.c.answer_id == answers.c.id)
-            .where(~there)
-            .distinct()
-        )
-        found: dict[str, set[str]] = {}
-        with self._database.read() as connection:
-            for answer_id in connection.execute(gone).scalars().all():
-                body = _body(connection, answer_id)
-                lost = {
-                    each["document_id"]
-                    for each in body["citations"]
-                    if each["quote"] or each["title"] != REMOVED
-                } | listed(body)
-                lost |= {each["id"] for each in body["related"] if each["kind"] == "document"}
-                lost.discard("")
-                lost.difference_update(live_versions(connection, lost))
-                if lost:
-                    found[answer_id] = lost
-        return found
+    quoting_removed = reading(quoting_gone)
 
     def forget_quotes(self) -> None:
-        """Take what answers quote of documents that went out of them, and put their names right."""
-        with self._database.write() as connection:
-            for answer_id, changed in self._misnaming().items():
-                rename_in(connection, answer_id, changed)
-        for answer_id, lost in self._quoting_gone().items():
+        """Take what answers quote of documents that went out of them."""
+        for answer_id, lost in self.quoting_removed().items():
             with self._database.write() as connection:
-                body = _body(connection, answer_id)
-                cited = body["citations"]
-                quotes = [each["quote"] for each in cited if each["document_id"] in lost]
-                titles = {each["id"]: each["title"] for each in body["related"]}
-                titles |= {each["document_id"]: each["title"] for each in cited}
-                gone = {known: titles.get(known, "") for known in lost}
-                removed = RemovedWords(quotes)
-                forget_documents(connection, removed, gone)
-                forget_in_feedback(connection, removed)
+                forget_in_feedback(connection, forget_gone(connection, answer_id, lost))
 
     # --- bytes ---
 
@@ -208,10 +151,3 @@ class Forgetting(CataloguePart):
             return False
         self._run(delete(properties).where(properties.c.key == DELETED))
         return True
-
-
-def _body(connection: Connection, answer_id: str) -> Plain:
-    body: Plain = connection.execute(
-        select(answers.c.body).where(answers.c.id == answer_id)
-    ).scalar_one()
-    return body

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select, update
 
-from wellread.store.catalogue.asking.redaction import RemovedWords, changed_in
+from wellread.store.catalogue.asking.removed_words import RemovedWords, changed_in
 from wellread.store.catalogue.documents.lookup import property_of, put_properties
 from wellread.store.schema.learning_tables import feedback, notices
 

@@ -8,8 +8,12 @@ from typing import Any
 from sqlalchemy import Connection, delete, or_, select, update
 
 from wellread.identity import sentence_hash, tagged_hash
-from wellread.store.catalogue.asking.redaction import RemovedWords, changed_in
-from wellread.store.catalogue.asking.retitling import listing, swapping
+from wellread.store.catalogue.asking.removed_words import (
+    RemovedWords,
+    any_title_changed,
+    changed_in,
+    titles_changed,
+)
 from wellread.store.catalogue.documents.index_debts import note_deletion
 from wellread.store.schema.database import chunks
 from wellread.store.schema.learning_tables import feedback, gaps, notices
@@ -46,23 +50,23 @@ def forget_in_gaps(connection: Connection, removed: RemovedWords) -> None:
         note_deletion(connection)
 
 
-def rename_in_gaps(connection: Connection, pairs: Collection[tuple[str, str]]) -> None:
-    """Put the second of each pair of titles in the place of the first, where gaps name sources.
+def rename_in_gaps(connection: Connection, titles: Mapping[str, str]) -> None:
+    """Put the new title in the place of each old one, where gaps and notices name sources.
 
     What was asked stays, and so does a reason that only repeats it.
     """
-    swap, listed = swapping(pairs), listing(pairs)
+    change = titles_changed(titles.items())
     columns = (gaps.c.id, gaps.c.question, gaps.c.reason, gaps.c.tried)
     for gap in connection.execute(select(*columns)).all():
-        said = {"reason": swap(gap.reason), "tried": swap(gap.tried)}
+        said = {"reason": change(gap.reason), "tried": change(gap.tried)}
         same = said == {"reason": gap.reason, "tried": gap.tried}
-        if not same and swap(gap.question) == gap.question:
+        if not same and change(gap.question) == gap.question:
             connection.execute(update(gaps).where(gaps.c.id == gap.id).values(**said))
             note_deletion(connection)
     told = select(notices.c.id, notices.c.text).where(notices.c.kind == GAP_CLOSED)
     for row in connection.execute(told).all():
-        asked, mark, titles = row.text.rpartition(FROM)
-        text = asked + mark + listed(titles)
+        asked, mark, names = row.text.rpartition(FROM)
+        text = asked + mark + any_title_changed(titles)(names)
         if text != row.text:
             connection.execute(update(notices).where(notices.c.id == row.id).values(text=text))
             note_deletion(connection)

@@ -36,6 +36,7 @@ from wellread.store.catalogue.asking.answer_records import (
     record_answer,
     rewrite_answer,
 )
+from wellread.store.catalogue.asking.answer_rows import kept_answers, shown_answers
 from wellread.store.catalogue.asking.gap_erasure import forget_conversation, forget_questions
 from wellread.store.catalogue.documents.index_debts import note_deletion
 from wellread.store.catalogue.documents.lookup import property_of, put_properties
@@ -43,7 +44,15 @@ from wellread.store.catalogue.documents.reindexing import SWITCHES
 from wellread.store.schema.catalogue_values import StoredAnswer
 from wellread.store.schema.database import CataloguePart, chunks, made_of, writing
 from wellread.store.schema.folding import Folded
-from wellread.store.schema.tables import answers, cached_answers, properties, sessions, vector_debts
+from wellread.store.schema.tables import (
+    answer_citations,
+    answers,
+    cached_answers,
+    documents,
+    properties,
+    sessions,
+    vector_debts,
+)
 
 TAG = "ans_"  # with which the id of every answer begins
 _MEANING = str.maketrans({mark: f"/{mark}" for mark in "/%_"})  # what LIKE takes for more
@@ -117,8 +126,7 @@ class Sessions(CataloguePart):
             first = connection.execute(mine.order_by(*order).limit(1)).scalar()
             if first is not None and first not in ids:
                 ids[0] = first
-            bodies = select(answers.c.id, answers.c.body).where(answers.c.id.in_(ids))
-            found = {row.id: from_plain(Answer, row.body) for row in connection.execute(bodies)}
+            found = shown_answers(connection, ids)
         return [found[known] for known in ids]
 
     def remove(self, session_id: str, owner: str) -> int | None:
@@ -131,8 +139,9 @@ class Sessions(CataloguePart):
         with self._database.write() as connection:
             if connection.execute(_of(session_id, owner)).first() is None:
                 return None
-            asked = list(connection.execute(select(answers.c.body).where(*mine)).scalars())
-            forget_conversation(connection, session_id, owner, [one["id"] for one in asked])
+            ids = connection.execute(select(answers.c.id).where(*mine)).scalars().all()
+            asked = [gone.body for gone in kept_answers(connection, ids).values()]
+            forget_conversation(connection, session_id, owner, ids)
             connection.execute(delete(answers).where(*mine))
             held = (sessions.c.id == session_id, sessions.c.owner == owner)
             connection.execute(delete(sessions).where(*held))
@@ -185,10 +194,16 @@ def _has(word: str) -> ColumnElement[bool]:
     pattern = Folded(literal(f"%{word.translate(_MEANING)}%"))
     title, question, text = (
         Folded(column).like(pattern, escape="/")
-        for column in (sessions.c.title, answers.c.question, answers.c.body["text"].as_string())
+        for column in (sessions.c.title, answers.c.question, answers.c.text)
     )
     turns = (answers.c.session_id == sessions.c.id, answers.c.owner == sessions.c.owner)
-    return or_(title, exists().where(*turns, or_(question, text)))
+    cited = answer_citations.c
+    named = exists().where(  # texts name documents by reference
+        cited.answer_id == answers.c.id,
+        cited.document_id == documents.c.id,
+        Folded(documents.c.title).like(pattern, escape="/"),
+    )
+    return or_(title, exists().where(*turns, or_(question, text, named)))
 
 
 def _facts() -> Select[tuple[str, str, int, datetime, datetime]]:
@@ -216,12 +231,13 @@ class AnswerCache(CataloguePart):
     def find(self, key: str) -> Answer | None:
         """The answer under ``key``, unless there is none or it is stale."""
         statement = (
-            select(answers.c.body)
+            select(answers.c.id)
             .join(cached_answers, cached_answers.c.answer_id == answers.c.id)
             .where(cached_answers.c.key == key, answers.c.stale.is_(False))
         )
-        found = self._values(statement)
-        return from_plain(Answer, found[0]) if found else None
+        with self._database.read() as connection:
+            answer_id = connection.execute(statement).scalar()
+            return find_answer(connection, answer_id) if answer_id else None
 
     def record(self, answer: Answer, key: str, read: Iterable[str] = ()) -> None:
         """Keep an answer as ``Catalogue.record_answer`` does, to be given again under ``key``.

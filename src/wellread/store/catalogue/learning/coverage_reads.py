@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 
 from wellread.store.catalogue.documents.aggregates import Limits, meeting
 from wellread.store.schema.database import CataloguePart
-from wellread.store.schema.tables import answer_evidence, answers, documents
+from wellread.store.schema.tables import answer_citations, answers, documents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +50,8 @@ class CoverageReads(CataloguePart):
         """
         # One row for each answer: rows cost more than what the database puts into one.
         rests = (
-            select(answer_evidence.c.answer_id, answer_evidence.c.document_id)
-            .join(documents, documents.c.id == answer_evidence.c.document_id)
+            select(answer_citations.c.answer_id, answer_citations.c.document_id)
+            .join(documents, documents.c.id == answer_citations.c.document_id)
             .where(documents.c.collection.in_(sorted(collections)))
             .distinct()
             .subquery()

@@ -12,12 +12,12 @@ from wellread.answers import Answer
 from wellread.codec import from_plain, to_plain
 from wellread.identity import sentence_hash
 from wellread.store.catalogue.asking.answer_records import find_answer
+from wellread.store.catalogue.asking.answer_rows import shown_answers
 from wellread.store.catalogue.asking.feedback_words import CHANGES, note_change
 from wellread.store.catalogue.documents.lookup import property_of
 from wellread.store.schema.database import CataloguePart
 from wellread.store.schema.feedback_values import Feedback
 from wellread.store.schema.learning_tables import feedback, feedback_marks
-from wellread.store.schema.tables import answers
 
 MarkKind = Literal["harmful", "down", "up"]
 _COLUMNS = ("id", "answer_id", "author", "question", "created_at", "updated_at", "score", "expired")
@@ -157,17 +157,18 @@ class FeedbackRecords(CataloguePart):
 
         The words are empty where the answer has them no more, since their source was removed.
         """
-        said = answers.c.body["sentences"]
         statement = (
-            select(feedback.c.author, feedback_marks.c.key, said.label("said"))
+            select(feedback.c.author, feedback_marks.c.key, feedback.c.answer_id)
             .join_from(feedback_marks, feedback)
-            .join(answers, answers.c.id == feedback.c.answer_id)
             .where(feedback_marks.c.kind == "harmful")
         )
         found: dict[str, dict[str, str]] = {}
-        for row in self._rows(statement):
+        with self._database.read() as connection:
+            rows = connection.execute(statement).all()
+            given = shown_answers(connection, {row.answer_id for row in rows})
+        for row in rows:
             theirs = found.setdefault(row.author, {})
-            texts = (sentence["text"] for sentence in row.said or ())
+            texts = (sentence.text for sentence in given[row.answer_id].sentences)
             known = next((text for text in texts if sentence_hash(text) == row.key), "")
             theirs[row.key] = theirs.get(row.key) or known
         return found

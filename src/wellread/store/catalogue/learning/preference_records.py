@@ -13,7 +13,7 @@ from wellread.questions import LearnedPreference, Preferences
 from wellread.store.catalogue.documents.lookup import VALUES
 from wellread.store.schema.database import CataloguePart
 from wellread.store.schema.learning_tables import preferences
-from wellread.store.schema.tables import answers
+from wellread.store.schema.tables import answer_citations
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,9 +71,12 @@ class PreferenceRecords(CataloguePart):
 
     def cited_by(self, answer_ids: Iterable[str]) -> dict[str, set[str]]:
         """Each answer to the ids of the documents that it cites; what it only read counts not."""
-        cited = answers.c.body["citations"]
-        statement = select(answers.c.id, cited).where(answers.c.id.in_(VALUES))
-        return {
-            row[0]: {one["document_id"] for one in row[1] or ()}
-            for row in self._rows_in(statement, answer_ids)
-        }
+        wanted = list(answer_ids)
+        columns = answer_citations.c
+        statement = select(columns.answer_id, columns.document_id).where(
+            columns.answer_id.in_(VALUES), columns.number > 0
+        )
+        cited: dict[str, set[str]] = {}
+        for row in self._rows_in(statement, wanted):
+            cited.setdefault(row.answer_id, set()).add(row.document_id)
+        return cited

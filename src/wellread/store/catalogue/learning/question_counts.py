@@ -9,9 +9,9 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, case, func, or_, select
 
 from wellread.answers import NOBODY
-from wellread.store.catalogue.asking.redaction import NAMED
+from wellread.store.catalogue.asking.answer_rows import NAMED
 from wellread.store.schema.database import CataloguePart, made_of
-from wellread.store.schema.tables import answer_evidence, answers, documents
+from wellread.store.schema.tables import answer_citations, answers, documents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,11 +52,8 @@ class QuestionCounts(CataloguePart):
         self, owner: str, since: datetime | None, until: datetime | None
     ) -> list[AskedQuestion]:
         """The questions of a time, oldest first."""
-        kind = answers.c.body["type"].as_string().label("type")
-        names = ("id", "question", "created_at", "answered_by")
-        statement = select(
-            *(answers.c[name] for name in names), func.coalesce(kind, "").label("type")
-        )
+        names = ("id", "question", "created_at", "answered_by", "type")
+        statement = select(*(answers.c[name] for name in names))
         within = _within(since, until)
         order = (answers.c.created_at, answers.c.id)
         rows = self._rows(statement.where(*_of(owner), *within).order_by(*order))
@@ -70,10 +67,10 @@ class QuestionCounts(CataloguePart):
         Where there is no answer, those that are nearest to the question.
         """
         rests = (
-            select(answer_evidence.c.answer_id, answer_evidence.c.document_id)
-            .join(answers, answers.c.id == answer_evidence.c.answer_id)
+            select(answer_citations.c.answer_id, answer_citations.c.document_id)
+            .join(answers, answers.c.id == answer_citations.c.answer_id)
             .where(*_of(owner), *_within(since, until))
-            .where(or_(answer_evidence.c.version != NAMED, answers.c.answered_by == NOBODY))
+            .where(or_(answer_citations.c.version != NAMED, answers.c.answered_by == NOBODY))
             .distinct()  # here: PostgreSQL compares no JSON
             .subquery()
         )

@@ -1,11 +1,8 @@
-"""Rights are per collection: documents that named their readers move into collections of their own.
+"""Moves documents that named their readers (schema 0007) into collections of their own.
 
 There is one for each collection and list of readers, open to those of the readers who may read the
 collection that the documents were in. A document's id is made of its collection and address, so it
 gets a new one here, wherever it stands; its index rows are noted as to be written anew.
-
-Three smaller changes come with it: what documents are called, to be looked up by the words of a
-question; how many sentences of an answer are quoted; sessions of the same name of two owners.
 """
 
 from __future__ import annotations
@@ -15,23 +12,18 @@ import logging
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote_to_bytes
 from uuid import uuid4
 
 import sqlalchemy as sa
-from alembic import context, op
 
 from wellread.identity import document_id, passage_id, tagged_hash
-from wellread.store.catalogue.documents.name_records import fill
-from wellread.store.migrations.making import cascade, filled, make_table
 from wellread.types import Span
 
-revision = "0008"
-down_revision = "0007"
-
-logger = logging.getLogger("wellread.store.migrations")  # commands show what ours says
+logger = logging.getLogger(__name__)  # commands show what it says
 
 ALL = "*"
 GROUP = "group:"
@@ -65,8 +57,9 @@ _WITHOUT_DOCUMENTS = (  # sources that named readers, and of which nothing was r
 _OF_DOCUMENT = ("texts", "marks", "passages", "past_questions", "entities", "relations")
 
 
+@dataclass(frozen=True, slots=True)
 class _Move:
-    """What moves where. (No dataclass: Alembic loads this file as no module of a package.)
+    """What moves where.
 
     Attributes:
         names: of the new collections.
@@ -74,19 +67,17 @@ class _Move:
         moved: how many documents went into each new collection.
     """
 
-    def __init__(self, names: dict[Key, str]) -> None:
-        self.names = names
-        self.ids: dict[str, str] = {}
-        self.moved: dict[Key, int] = {}
+    names: dict[Key, str]
+    ids: dict[str, str] = field(default_factory=dict)
+    moved: dict[Key, int] = field(default_factory=dict)
 
 
-def upgrade() -> None:
-    """Move what names readers, and drop where they were kept."""
-    bind = op.get_bind()
+def move_documents(bind: sa.Connection, home: Path | None) -> None:
+    """Move what names readers; the columns that hold them stay, for the caller to drop."""
     move = _Move(_new_names(bind))
     if move.names:
         logger.warning("rights are per collection: documents that named their readers move")
-        files = _sources(bind, move.names)
+        files = _sources(bind, move.names, home)
         _documents(bind, move, files)
         _follow_ids(bind, move.ids)
         _answers(bind, move.names)
@@ -95,53 +86,6 @@ def upgrade() -> None:
         for key, name in sorted(move.names.items(), key=lambda one: one[1]):
             _tell(key, name, move.moved.get(key, 0), told[key])
     _settings(bind, move.names)
-    op.drop_index(op.f("ix_documents_readers_collection"), "documents")
-    op.drop_index(op.f("ix_job_items_job_id"), "job_items")
-    for table in ("documents", "sources", "job_items"):
-        # Not as a batch: that makes the table anew, and what hangs on its rows would go with them.
-        op.drop_column(table, "readers")
-    op.add_column(
-        "answer_facts", sa.Column("quoted", sa.Integer, nullable=False, server_default="0")
-    )
-    with op.batch_alter_table("sessions") as changed:
-        changed.drop_constraint(op.f("pk_sessions"), type_="primary")
-        changed.create_primary_key(op.f("pk_sessions"), ["id", "owner"])
-    _names(bind)
-
-
-def downgrade() -> None:
-    """The schema of before; what moved stays where it is."""
-    op.drop_index(op.f("ix_documents_collection_published_at"), "documents")
-    op.drop_table("document_names")
-    with op.batch_alter_table("sessions") as changed:
-        changed.drop_constraint(op.f("pk_sessions"), type_="primary")
-        changed.create_primary_key(op.f("pk_sessions"), ["id"])
-    op.drop_column("answer_facts", "quoted")
-    few = sa.text("readers IS NOT NULL")
-    for table in ("documents", "sources", "job_items"):
-        op.add_column(table, sa.Column("readers", sa.Text))
-    for table, columns in (("documents", ("readers", "collection")), ("job_items", ("job_id",))):
-        name = op.f(f"ix_{table}_{'_'.join(columns)}")
-        op.create_index(name, table, columns, sqlite_where=few, postgresql_where=few)
-
-
-def _names(bind: sa.Connection) -> None:
-    """Names of documents by key, filled; an index of the newest documents of a collection."""
-    make_table(
-        "document_names",
-        sa.Column("document_id", sa.String, nullable=False),
-        sa.Column("ordinal", sa.Integer, nullable=False, autoincrement=False),
-        *filled(sa.String, "collection", "sort", "key", "value"),
-        cascade("fk_document_names_document_id_documents"),
-        key=("document_id", "ordinal"),
-    )
-    looked_up = ("sort", "key", "value", "collection")
-    op.create_index(
-        op.f("ix_document_names_sort_key_value_collection"), "document_names", looked_up
-    )
-    newest = ("collection", "published_at")
-    op.create_index(op.f("ix_documents_collection_published_at"), "documents", newest)
-    fill(bind)
 
 
 def _tell(key: Key, name: str, count: int, who: Sequence[str]) -> None:
@@ -202,7 +146,7 @@ def _loaded(value: Any) -> Any:
 # --- sources and documents ---
 
 
-def _sources(bind: sa.Connection, names: Mapping[Key, str]) -> dict[Key, str]:
+def _sources(bind: sa.Connection, names: Mapping[Key, str], home: Path | None) -> dict[Key, str]:
     """Move the records of sources; collection and address of a kept file to its new address.
 
     A source whose documents are for several stays where it is open to all, with a record in each
@@ -228,7 +172,7 @@ def _sources(bind: sa.Connection, names: Mapping[Key, str]) -> dict[Key, str]:
         copied += [{"new": name, "old": collection, "uri": uri} for name in new]
         if None not in readers:
             left.append({"old": collection, "uri": uri})
-        if len(readers) == 1 and (kept := _kept_file(bind, collection, uri, new[0])):
+        if len(readers) == 1 and (kept := _kept_file(bind, home, (collection, uri), new[0])):
             files[collection, uri] = kept
     _run(
         bind,
@@ -243,10 +187,10 @@ def _sources(bind: sa.Connection, names: Mapping[Key, str]) -> dict[Key, str]:
     return files
 
 
-def _kept_file(bind: sa.Connection, collection: str, uri: str, new: str) -> str:
+def _kept_file(bind: sa.Connection, home: Path | None, source: Key, new: str) -> str:
     """The new address of a file that was uploaded, which moves with all that lies beside it under
     its name (a recording); empty for one that lies elsewhere."""
-    home: Path | None = context.config.attributes.get("home")
+    collection, uri = source
     if home is None:
         return ""
     folders = [home / "uploads" / f"c-{quote(name, safe='')}" for name in (collection, new)]

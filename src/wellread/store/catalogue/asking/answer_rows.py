@@ -1,0 +1,504 @@
+"""An answer as rows: its text and figures, its sentences, and what it cites, lists or names.
+
+Nothing here repeats what a document is called or where it opens: a row of ``answer_citations``
+points to the document, and wherever the answer names it beside its own words stands a reference to
+that row. Titles are looked up when the answer is shown. What a document said is kept as it was
+quoted, until the document is removed (``answer_removal``).
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import accumulate
+from typing import Any
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from wellread.answers import Answer, Related
+from wellread.codec import from_plain, to_plain
+from wellread.store.catalogue.asking.answer_facts_records import write_facts
+from wellread.store.catalogue.asking.removed_words import (
+    CLOSE,
+    OPEN,
+    REFERENCE,
+    any_title_changed,
+    titles_pattern,
+)
+from wellread.store.catalogue.documents.lookup import VALUES
+from wellread.store.schema.catalogue_values import REMOVED
+from wellread.store.schema.database import aside, chunks, rows_in
+from wellread.store.schema.tables import (
+    answer_citations,
+    answer_sentences,
+    answers,
+    cached_answers,
+    documents,
+    entities,
+    story_items,
+)
+
+Plain = dict[str, Any]
+Change = Callable[[str], str]
+Edit = tuple[int, int, str]  # start and end in the text as it was, and what comes there
+_LISTED = "-"  # the version of a row whose document was not there when it was written
+NAMED = ""  # the version of a row that is only named: nothing of it is quoted or told
+COLUMNS = ("id", "session_id", "owner", "question", "answered_by", "type", "text")
+_CITED = ("quote", "link", "url", "why", "locator")
+_TOLD = ("kind", "source_type", "published_at", "relevance", "verdict")
+_REPEATING = frozenset({"data_gaps", "standalone"})  # say what was asked
+_PROSE = _REPEATING | {
+    *("about", "failures", "heading", "label", "notes", "reason", "reasoning", "rows"),
+    *("suggestions", "title", "why"),
+}
+
+
+@dataclass(slots=True)
+class Kept:
+    """An answer as it is kept.
+
+    Attributes:
+        body: the plain answer with references in place of titles; a sentence's ``text`` is None
+            where it is what stands at its span.
+        rows: those of ``answer_citations``, by ordinal; those without ``number`` are no citations.
+            ``title`` and ``url`` are those of the document as it is now, None where it is gone.
+    """
+
+    body: Plain
+    stale: bool
+    rows: list[Plain] = field(default_factory=list)
+
+    def title(self, place: int) -> str:
+        """What the document of a row is called: a shape where it was removed."""
+        row = self.rows[place]
+        return str(row["shape"] or (REMOVED if row["title"] is None else row["title"]))
+
+    def spelled(self, found: re.Match[str]) -> str:
+        """What stands for a reference."""
+        place = int(found[2])
+        if place >= len(self.rows):
+            return found[0]
+        if not found[1]:
+            return self.title(place)
+        row = self.rows[place]
+        return "" if row["shape"] or row["url"] is None else str(row["url"])
+
+    def spelling(self, said: str) -> str:
+        """``said`` with titles in place of references."""
+        return REFERENCE.sub(self.spelled, said) if OPEN in said else said
+
+    def names_gone(self, plain: Any) -> bool:
+        """Whether a text, or one in a list or mapping, names a document that is not there."""
+        if isinstance(plain, dict):
+            plain = list(plain.values())
+        if isinstance(plain, list):
+            return any(map(self.names_gone, plain))
+        places = REFERENCE.findall(plain) if isinstance(plain, str) else ()
+        rows = [self.rows[int(place)] for _, place in places if int(place) < len(self.rows)]
+        return any(row["shape"] or row["title"] is None for row in rows)
+
+
+# --- reading ---
+
+
+def kept_answers(connection: Connection, answer_ids: Collection[str]) -> dict[str, Kept]:
+    """Answers as they are kept; unknown ones are left out."""
+    facts = [answers.c[name] for name in (*COLUMNS, "stale", "body")]
+    found: dict[str, Kept] = {}
+    for row in rows_in(connection, select(*facts).where(answers.c.id.in_(VALUES)), answer_ids):
+        body = {**row.body, **{name: getattr(row, name) for name in COLUMNS}}
+        found[row.id] = Kept(body | {"sentences": [], "citations": []}, row.stale)
+    mine = answer_sentences.c
+    said = select(answer_sentences).where(mine.answer_id.in_(VALUES))
+    for row in rows_in(connection, said.order_by(mine.answer_id, mine.ordinal), found):
+        sentence: Plain = dict(row._mapping)
+        sentence["span"] = {"start": sentence.pop("start"), "end": sentence.pop("end")}
+        found[row.answer_id].body["sentences"].append(sentence)
+    cited = answer_citations.c
+    rows = (
+        select(answer_citations, documents.c.title, documents.c.url, documents.c.uri)
+        .outerjoin_from(answer_citations, documents, documents.c.id == cited.document_id)
+        .where(cited.answer_id.in_(VALUES))
+        .order_by(cited.answer_id, cited.ordinal)
+    )
+    names = [column.name for column in cited]
+    for row in rows_in(connection, rows, found):
+        kept = found[row.answer_id]
+        held: Plain = dict(zip(names, row, strict=False))
+        kept.rows.append(held)
+        if held["number"]:
+            kept.body["citations"].append(_citation(held))
+        held["title"] = row[len(names)]
+        held["url"] = row[len(names) + 1] or row[len(names) + 2]
+    return found
+
+
+def _citation(row: Plain) -> Plain:
+    return {
+        **row["told"],
+        **{name: row[name] for name in ("document_id", "version", *_CITED)},
+        "id": row["number"],
+        "title": reference(row["ordinal"]),
+        "source_span": {"start": row["start"], "end": row["end"]},
+        "answer_span": {"start": row["answer_start"], "end": row["answer_end"]},
+    }
+
+
+def shown_answers(connection: Connection, answer_ids: Collection[str]) -> dict[str, Answer]:
+    """Whole answers by id, with documents called as they are now; unknown ones are left out."""
+    kept = kept_answers(connection, answer_ids)
+    return {answer_id: from_plain(Answer, shown(answer)) for answer_id, answer in kept.items()}
+
+
+def shown(kept: Kept) -> Plain:
+    """The plain answer with titles in place of references; what only names what is gone is out."""
+    body = dict(kept.body)
+    for name in ("related", "suggestions"):
+        body[name] = [each for each in body.get(name, ()) if not kept.names_gone(each)]
+    text, moved = spelled_out(kept)
+    plain: Plain = _every_string({**body, "text": ""}, kept.spelling) | {"text": text}
+    shapes = [row["shape"] for row in kept.rows if row["number"]]
+    for citation, shape in zip(plain["citations"], shapes, strict=True):
+        citation["answer_span"] = moved_span(citation["answer_span"], moved)
+        citation["title"] = REMOVED if shape else citation["title"]
+    for sentence in plain["sentences"]:
+        sentence["span"] = moved_span(sentence["span"], moved)
+        if sentence["text"] is None:
+            sentence["text"] = text[sentence["span"]["start"] : sentence["span"]["end"]]
+    return plain
+
+
+def spelled_out(kept: Kept) -> tuple[str, Callable[[int], int]]:
+    """The text as it is shown, and where a place of the one that is kept stands in it."""
+    text = kept.body["text"]
+    return edited(text, [(*m.span(), kept.spelled(m)) for m in REFERENCE.finditer(text)])
+
+
+def places_kept(kept: Kept) -> Callable[[int], int]:
+    """Where a place of the text as it is shown stands in the one that is kept."""
+    text = kept.body["text"]
+    edits, grown = [], 0
+    for found in REFERENCE.finditer(text):
+        start, said = found.start() + grown, kept.spelled(found)
+        edits.append((start, start + len(said), found[0]))
+        grown += len(said) - len(found[0])
+    return edited("", edits)[1]
+
+
+def _every_string(plain: Any, change: Change) -> Any:
+    if isinstance(plain, str):
+        return change(plain)
+    if isinstance(plain, list):
+        return [_every_string(item, change) for item in plain]
+    if isinstance(plain, dict):
+        return {name: _every_string(item, change) for name, item in plain.items()}
+    return plain
+
+
+def _without_marks(text: str) -> str:
+    """What the marks of references are made of has no meaning in a text."""
+    return text if text.isascii() else text.replace(OPEN, "\ufffd").replace(CLOSE, "\ufffd")
+
+
+# --- writing ---
+
+
+def write_rows(connection: Connection, kept: Kept, at: datetime) -> None:
+    """Write an answer's rows in place of those that it had; ``at``: when it was given."""
+    answer_id = kept.body["id"]
+    connection.execute(delete(answers).where(answers.c.id == answer_id))
+    connection.execute(insert(answers), _answer_row(kept) | {"created_at": at})
+    _write_parts(connection, kept)
+    write_facts(connection, answer_id, at, kept.body)
+
+
+def rewrite_rows(connection: Connection, kept: Kept) -> None:
+    """Write what an answer is now over its rows; a stale one is not given again."""
+    answer_id = kept.body["id"]
+    mine = answers.c.id == answer_id
+    connection.execute(update(answers).where(mine).values(_answer_row(kept)))
+    for table in (answer_sentences, answer_citations):
+        connection.execute(delete(table).where(table.c.answer_id == answer_id))
+    _write_parts(connection, kept)
+    at = connection.execute(select(answers.c.created_at).where(mine)).scalar_one()
+    write_facts(connection, answer_id, at, kept.body)
+    if kept.stale:
+        forget_cached(connection, [answer_id])
+
+
+def forget_cached(connection: Connection, answer_ids: Iterable[str]) -> None:
+    """These answers are not given again."""
+    for ids in chunks(answer_ids):
+        connection.execute(delete(cached_answers).where(cached_answers.c.answer_id.in_(ids)))
+
+
+def _answer_row(kept: Kept) -> Plain:
+    apart = {*COLUMNS, "sentences", "citations"}
+    body = {name: item for name, item in kept.body.items() if name not in apart}
+    columns = {name: kept.body.get(name, "") for name in COLUMNS}
+    sure = kept.body["confidence"]["score"]
+    return {**columns, "confidence": sure, "stale": kept.stale, "body": body}
+
+
+def _write_parts(connection: Connection, kept: Kept) -> None:
+    answer_id = kept.body["id"]
+    sentences = [
+        {"answer_id": answer_id, "ordinal": place, **sentence["span"]}
+        | {name: sentence[name] for name in ("text", "verdict", "citations", "marked", "within")}
+        for place, sentence in enumerate(kept.body["sentences"])
+    ]
+    if sentences:
+        connection.execute(insert(answer_sentences), sentences)
+    cited = {citation["id"]: citation for citation in kept.body["citations"]}
+    rows = [
+        {name: row[name] for name in _ROW} | _citation_row(cited.get(row["number"]))
+        for row in kept.rows
+    ]
+    if rows:
+        connection.execute(insert(answer_citations), rows)
+
+
+_ROW = ("answer_id", "ordinal", "document_id", "version", "start", "end", "number", "shape")
+
+
+def _citation_row(cited: Plain | None) -> Plain:
+    if cited is None:
+        empty: Plain = dict.fromkeys(("quote", "link", "url", "why"), "")
+        return empty | {"locator": {}, "told": {}, "answer_start": 0, "answer_end": 0}
+    span = cited["answer_span"]
+    return {
+        **{name: cited[name] for name in _CITED},
+        "told": {name: cited[name] for name in _TOLD},
+        "answer_start": span["start"],
+        "answer_end": span["end"],
+    }
+
+
+# --- references ---
+
+
+def reference(place: int, sort: str = "") -> str:
+    """What stands for the title (``u``: the address) of the document of a row."""
+    return f"{OPEN}{sort}{place}{CLOSE}"
+
+
+def kept_form(connection: Connection, answer: Answer) -> Kept:
+    """An answer as it is to be kept, with its documents as they are now.
+
+    Rows whose document is not there have no title, and no ``shape`` yet.
+    """
+    body = _every_string(to_plain(answer), _without_marks)
+    rows = _document_rows(connection, answer, body)
+    told = {one.document_id: (one.title, one.url) for one in answer.citations}
+    told |= {one.id: (one.title, one.url) for one in answer.related if one.kind == "document"}
+    numbers: dict[str, int] = {}
+    for row in rows:
+        numbers.setdefault(row["document_id"], row["ordinal"])
+    titles: dict[str, str] = {}
+    addresses: dict[str, str] = {}
+    for document_id, place in numbers.items():
+        live = rows[place]
+        title, url = told.get(document_id, (live["title"], ""))
+        titles.setdefault(title or "", reference(place))
+        titles.setdefault(live["title"] or "", reference(place))
+        if url and url == (live["url"] or live["uri"]):
+            addresses[document_id] = reference(place, "u")
+        live["told_title"] = title or ""
+    for row in rows:
+        row["url"] = row["url"] or row.pop("uri")
+    titles.pop("", None)
+    return Kept(_referring(body, numbers, titles, addresses), stale=False, rows=rows)
+
+
+def _document_rows(connection: Connection, answer: Answer, body: Plain) -> list[Plain]:
+    """What the answer cites; then what it only lists, and what it only names."""
+    cited = [
+        (one.document_id, one.version, one.source_span.start, one.source_span.end, one.id)
+        for one in answer.citations
+    ]
+    in_rows, seen = listed(body), {known for known, *_ in cited}
+    beside = _named(connection, answer.related) - seen - in_rows
+    statement = select(
+        documents.c.id,
+        documents.c.version.label("live"),
+        documents.c.title,
+        documents.c.url,
+        documents.c.uri,
+    ).where(documents.c.id.in_(VALUES))
+    wanted = [*seen, *in_rows, *beside]
+    live = {row.id: dict(row._mapping) for row in rows_in(connection, statement, wanted)}
+    nothing: Plain = dict.fromkeys(("live", "title", "url", "uri"))
+    rows = [*cited]
+    # What only a row of the table rests on has no place, since nothing is quoted of it.
+    rows += [
+        (one, live.get(one, nothing)["live"] or "-", 0, 0, 0) for one in sorted(in_rows - seen)
+    ]
+    rows += [(one, NAMED, 0, 0, 0) for one in sorted(beside)]
+    names = ("document_id", "version", "start", "end", "number")
+    return [
+        {**live.get(row[0], nothing), **dict(zip(names, row, strict=True))}
+        | {"answer_id": answer.id, "ordinal": place, "shape": ""}
+        for place, row in enumerate(rows)
+    ]
+
+
+def _referring(
+    body: Plain, numbers: Mapping[str, int], titles: Mapping[str, str], addresses: Mapping[str, str]
+) -> Plain:
+    """The body with references in place of titles, wherever it names one of its documents.
+
+    Quotations, sentences that were taken word for word, and what the asker wrote stay.
+    """
+    text, moved = edited(body["text"], sorted(set(_edits(body, numbers, titles))))
+    new = said_beside(body, any_title_changed(titles)) | {"text": text}
+    for cited in new["citations"]:
+        cited["title"] = reference(numbers[cited["document_id"]])
+        cited["answer_span"] = moved_span(cited["answer_span"], moved)
+    for one in (*new["citations"], *new["related"]):
+        sign = addresses.get(one.get("document_id", one["id"]))
+        for name in ("link", "url") if sign else ():
+            if name in one:
+                one[name] = one[name].replace(one["url"], sign, 1)
+    for sentence, before in zip(new["sentences"], body["sentences"], strict=True):
+        start, end = before["span"]["start"], before["span"]["end"]
+        if sentence["text"] == body["text"][start:end]:
+            sentence["text"] = None
+        sentence["span"] = moved_span(sentence["span"], moved)
+    return new
+
+
+def _edits(body: Plain, numbers: Mapping[str, int], titles: Mapping[str, str]) -> Iterator[Edit]:
+    """The places of the text that only name a document: between sentences, and lines of a list."""
+    text, sentences = body["text"], body["sentences"]
+    pattern = titles_pattern(titles)
+    if pattern is None:
+        return
+    cited = {one["id"]: (one["title"], numbers[one["document_id"]]) for one in body["citations"]}
+    # Of documents of one title, a marker or a label names the one that its sentence cites.
+    own: list[Mapping[str, str]] = [
+        {
+            cited[known][0]: reference(cited[known][1])
+            for known in one["citations"]
+            if known in cited
+        }
+        for one in sentences
+    ]
+    spans = [one["span"] for one in sentences]
+    starts, ends = (
+        [0, *(one["end"] for one in spans)],
+        [*(one["start"] for one in spans), len(text)],
+    )
+    stretches = [
+        (start, end, {**titles, **after, **before})
+        for start, end, before, after in zip(starts, ends, [{}, *own], [*own, {}], strict=True)
+    ]
+    lines = spans[: len(body["table"]["documents"]) + 1] if body.get("table") else []
+    stretches += [(one["start"], one["end"], {**titles}) for one in lines]
+    for start, end, signs in stretches:
+        for found in pattern.finditer(text, start, end):
+            yield found.start(), found.end(), signs[found.group()]
+
+
+def said_beside(body: Plain, change: Change) -> Plain:
+    """A body with what is said beside its text changed, but for what the asker wrote."""
+    asked = set() if change(body["question"]) == body["question"] else _REPEATING
+    new: Plain = _changed_under(body, _PROSE - asked, change, inside=False)
+    if table := new.get("table"):
+        table["method"] = change(table["method"])
+    return new
+
+
+def _changed_under(plain: Any, names: Collection[str], change: Change, *, inside: bool) -> Any:
+    if isinstance(plain, dict):
+        return {
+            name: _changed_under(item, names, change, inside=name in names)
+            for name, item in plain.items()
+        }
+    if isinstance(plain, list):
+        return [_changed_under(item, names, change, inside=inside) for item in plain]
+    return change(plain) if inside and isinstance(plain, str) else plain
+
+
+def _named(connection: Connection, related: Iterable[Related]) -> set[str]:
+    """The documents whose titles an answer shows as related material."""
+    return {known for one in related for known in _documents_of(connection, one)}
+
+
+def _documents_of(connection: Connection, one: Related) -> Iterable[str]:
+    if one.kind == "document":
+        return (one.id,) if one.id else ()
+    titled = select(documents.c.id).where(documents.c.title == one.title)
+    if one.kind == "entity":
+        statement = titled.join(entities, entities.c.document_id == documents.c.id).where(
+            entities.c.entity_id == one.id
+        )
+        if one.collection:
+            statement = statement.where(aside(documents.c.collection) == one.collection)
+    else:
+        statement = titled.join(story_items, story_items.c.document_id == documents.c.id).where(
+            story_items.c.story_id == one.id
+        )
+    return connection.execute(statement.distinct()).scalars()
+
+
+# --- places in a text ---
+
+
+def listed(body: Plain) -> set[str]:
+    """The documents that the rows of the table rest on."""
+    table = body.get("table")
+    return {known for row in table["documents"] for known in row} if table else set()
+
+
+def markers(body: Plain, text: str) -> Iterator[tuple[int, int, int]]:
+    """The number of each citation in ``text`` with where the inside of its marker stands."""
+    for sentence in body["sentences"]:
+        place = sentence["span"]["end"]
+        for known in sentence["citations"]:
+            start = text.find("[", place, place + 2)
+            close = text.find("]", start)
+            if start < 0 or close < 0:
+                break
+            yield known, start + 1, close
+            place = close + 1
+
+
+def edited(text: str, edits: Sequence[Edit]) -> tuple[str, Callable[[int], int]]:
+    """The text with all edits, in order, and where a place of it stands then."""
+    pieces, at = [], 0
+    for start, end, new in edits:
+        pieces += [text[at:start], new]
+        at = end
+    pieces.append(text[at:])
+    ends = [end for _, end, _ in edits]
+    grown = [0, *accumulate(len(new) - (end - start) for start, end, new in edits)]
+    return "".join(pieces), lambda place: place + grown[bisect_right(ends, place)]
+
+
+def moved_span(span: Plain, moved: Callable[[int], int]) -> Plain:
+    """A span of the text in the text as it is now."""
+    return {**span, "start": moved(span["start"]), "end": moved(span["end"])}
+
+
+def blanked_parts(kept: Kept, text: str, blank: Change) -> tuple[str, Callable[[int], int]]:
+    """A kept text with ``blank`` done as if titles stood in it, and where its places stand then."""
+    found = list(REFERENCE.finditer(text))
+    if not found:
+        return blank(text), lambda place: place
+    whole, moved = edited(text, [(*m.span(), kept.spelled(m)) for m in found])
+    covered = blank(whole)
+    if covered == whole:
+        return text, lambda place: place
+    edits: list[Edit] = []
+    at = 0
+    for reference_at in found:
+        start, end = reference_at.span()
+        edits.append((at, start, covered[moved(at) : moved(start)]))
+        new = covered[moved(start) : moved(end)]
+        edits.append((start, end, reference_at[0] if new == kept.spelled(reference_at) else new))
+        at = end
+    edits.append((at, len(text), covered[moved(at) :]))
+    return edited(text, [edit for edit in edits if edit[0] < edit[1]])
