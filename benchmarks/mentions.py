@@ -28,7 +28,7 @@ from wellread.identity import document_id
 from wellread.ingest.joining.mention_linking import link_mentions
 from wellread.ingest.joining.name_forms import claimed, forms_of
 from wellread.store.catalogue import Catalogue
-from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Document, EntityFacts
 
 COLLECTION = "c"

@@ -11,7 +11,7 @@ from wellread.errors import SettingsError
 from wellread.ingest.run import add, sync
 from wellread.ingest.settings.folder_settings import Proposal
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.store.catalogue.graph.relation_network import RelationNames
+from wellread.store.catalogue.documents.relation_network import RelationNames
 from wellread.store.catalogue.run_logs import JobItem
 from wellread.testing.embedding import ReadableEmbedder
 

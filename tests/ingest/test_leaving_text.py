@@ -16,7 +16,7 @@ from wellread.ingest.remove import remove_collection, remove_conversation, remov
 from wellread.ingest.run import add, sync
 from wellread.kb import KnowledgeBase
 from wellread.learning.feedback_giving import give_feedback
-from wellread.store.schema.catalogue_values import REMOVED
+from wellread.store.schema.stored_values import REMOVED
 from wellread.store.schema.tables import metadata
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Span

@@ -19,9 +19,8 @@ from wellread.ingest.joining import mention_linking as linking
 from wellread.ingest.joining.mention_linking import MOST_PER_ENTITY, NameFinder, link_mentions
 from wellread.ingest.joining.name_forms import fold, forms_of
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.graph.entity_nodes import EntityNode
-from wellread.store.catalogue.graph.mention_records import MentionScans
-from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.catalogue.documents.entity_nodes import EntityNode, MentionScans
+from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Document, EntityFacts
 
 
@@ -375,7 +374,7 @@ KILLED = """
 import os, signal, sys
 from wellread.ingest.joining import mention_linking as mentions
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.graph.mention_records import MentionScans
+from wellread.store.catalogue.documents.relation_network import MentionScans
 mentions.BATCH_DOCUMENTS = 3
 keep, count = MentionScans.keep, [0]
 def keep_two(self, names, found):

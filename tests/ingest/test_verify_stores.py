@@ -26,7 +26,7 @@ from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.kb.index_parts import INDEX_FOLDER
 from wellread.store.base import Fingerprint, IndexKey
 from wellread.store.catalogue.documents.integrity import Integrity
-from wellread.store.catalogue.documents.raw_reads import Body
+from wellread.store.catalogue.documents.lookup import Body
 from wellread.store.index import lance_tables
 from wellread.store.index.lance_tables import table_name
 from wellread.testing.embedding import ReadableEmbedder

@@ -25,11 +25,11 @@ from wellread.answers import (
 )
 from wellread.codec import to_plain
 from wellread.identity import document_id, version_of
-from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.asking import answer_removal, erasure
+from wellread.store.catalogue import Catalogue, forgetting
+from wellread.store.catalogue.asking import answer_removal
 from wellread.store.catalogue.asking.answer_removal import without_words
-from wellread.store.catalogue.asking.removed_words import RemovedWords
-from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.catalogue.asking.answer_rows import RemovedWords
+from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.store.schema.tables import answers
 from wellread.types import Box, Document, Locator, Span
 
@@ -298,7 +298,7 @@ def test_an_answer_that_comes_while_words_are_looked_for_loses_them_and_need_not
             catalogue.record_answer(replace(answer(name), citations=(), notes=(SAID,)))
         return found
 
-    monkeypatch.setattr(erasure, "without_words", meanwhile)
+    monkeypatch.setattr(forgetting, "without_words", meanwhile)
     assert catalogue.forgetting.words([LONG]) == 2
     assert stale(catalogue) == {"ans_1": False, "ans_2": True, "ans_3": True}
     assert "seal" not in repr(catalogue.answer("ans_2")) + repr(catalogue.answer("ans_3"))

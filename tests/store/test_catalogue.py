@@ -19,7 +19,7 @@ from wellread.identity import document_id, passage_id, version_of
 from wellread.store.base import Fingerprint, IndexKey
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.documents.reindexing import LiveIndex
-from wellread.store.schema.catalogue_values import (
+from wellread.store.schema.stored_values import (
     DocumentChange,
     PendingWrite,
     SourceChange,

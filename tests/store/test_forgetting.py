@@ -14,7 +14,7 @@ import pytest
 from wellread.errors import StoreError
 from wellread.identity import document_id, passage_id, version_of
 from wellread.store.catalogue import Catalogue
-from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Document, Passage, Span
 
 WORDS = "ferry harbour kelp lichen osprey notice tides winter captain sailing".split()

@@ -11,10 +11,10 @@ import pytest
 from wellread.identity import document_id, version_of
 from wellread.store.base import Fingerprint
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.graph.mention_records import FoundName, MentionScans
+from wellread.store.catalogue.documents.entity_nodes import FoundName, MentionScans
+from wellread.store.catalogue.documents.story_records import ItemRecord
 from wellread.store.catalogue.run_logs import JobItem
-from wellread.store.catalogue.stories.story_rows import ItemRecord
-from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Document, EntityFacts, Passage, Span
 
 NEXT = Fingerprint(embedder="another", dimensions=4, chunking="c")

@@ -13,7 +13,7 @@ import pytest
 from wellread.answers import Answer, Citation, Confidence, Sentence, Table, Verdict, VerdictName
 from wellread.identity import document_id, version_of
 from wellread.store.catalogue import Catalogue
-from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Document, Locator, Span
 
 NAMES = ("Osprey", "Heron", "Gannet", "Catalogue")

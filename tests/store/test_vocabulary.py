@@ -11,7 +11,7 @@ import pytest
 
 from wellread.identity import document_id, passage_id, version_of
 from wellread.store.catalogue import Catalogue
-from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Document, EntityFacts, Passage, Relation, Span
 
 

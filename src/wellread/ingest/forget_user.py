@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from wellread.ingest.integrity.purge import Trace, find_traces, needles, purge, said_elsewhere
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.asking.account_forgetting import Forgotten
+from wellread.store.catalogue.forgetting import Forgotten
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,7 +37,7 @@ from wellread.ingest.sources.discover import (
 from wellread.ingest.sources.file_changes import Changed, Changes, Place
 from wellread.ingest.sources.selection import Selection
 from wellread.kb import KnowledgeBase
-from wellread.store.schema.catalogue_values import SourceRecord
+from wellread.store.schema.stored_values import SourceRecord
 
 LONGEST_PAUSE = timedelta(days=1)
 SPREAD = 0.1

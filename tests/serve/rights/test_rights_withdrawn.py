@@ -37,7 +37,7 @@ from wellread.learning.gaps import asking_again
 from wellread.learning.gaps.arrival_screening import could_answer
 from wellread.reports import ResearchRequest
 from wellread.research.research import begin, research, usual_limits
-from wellread.store.rights.readable_views import RULES
+from wellread.store.rights import RULES
 from wellread.store.schema import learning_tables, research_tables, tables
 from wellread.types import Filters
 

@@ -24,8 +24,8 @@ import ahocorasick
 from wellread.identity import tagged_hash
 from wellread.ingest.joining.name_forms import HYPHENS, UNSPACED, Form, fold, forms_of
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.graph.entity_nodes import EntityNode
-from wellread.store.catalogue.graph.mention_records import (
+from wellread.store.catalogue.documents.entity_nodes import (
+    EntityNode,
     FoundName,
     MentionScans,
     Unscanned,

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Literal
 
-from wellread.store.catalogue.graph.entity_nodes import EntityNode
+from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.text.english_common import COMMON_WORDS, STOP_WORDS
 from wellread.text.names import bracketed_forms, is_acronym, plural, singular
 from wellread.types import Span

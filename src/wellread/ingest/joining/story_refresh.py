@@ -35,7 +35,7 @@ from wellread.ingest.joining.story_words import (
     unpacked_signature,
 )
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.stories.story_rows import ItemRecord, WaitingDocument
+from wellread.store.catalogue.documents.story_records import ItemRecord, WaitingDocument
 from wellread.text.headlines import HEAD, headline
 from wellread.types import Document, HeadingMark, Span
 

@@ -22,7 +22,7 @@ from wellread.ingest.joining.story_words import (
     spoken,
     unpacked,
 )
-from wellread.store.catalogue.stories.story_rows import (
+from wellread.store.catalogue.documents.story_records import (
     ItemRecord,
     Material,
     StoryText,

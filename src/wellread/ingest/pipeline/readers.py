@@ -34,7 +34,7 @@ from wellread.ingest.sources.discover import (
 from wellread.ingest.sources.entries import ENTRY_LOADER, follow_entries
 from wellread.ingest.sources.fetching import Fetched, Fetcher, NotModified, fetcher_for
 from wellread.kb import KnowledgeBase
-from wellread.store.schema.catalogue_values import SourceRecord
+from wellread.store.schema.stored_values import SourceRecord
 from wellread.types import Document
 
 FETCHES_AT_ONCE = 8  # of different hosts; one host is asked one thing at a time

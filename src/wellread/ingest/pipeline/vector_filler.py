@@ -15,7 +15,7 @@ import numpy as np
 from wellread.errors import WellreadError
 from wellread.ingest.pipeline.commit import writing
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.documents.index_debts import VectorDebt
+from wellread.store.catalogue.documents.reindexing import VectorDebt
 from wellread.types import Passage
 
 logger = logging.getLogger(__name__)

@@ -21,7 +21,7 @@ from wellread.ingest.settings.collection import SETTINGS_NAME, CollectionSetting
 from wellread.ingest.sources.discover import Found, FoundFile, local_path, uri_of
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.collection_records import MOVED_FROM
-from wellread.store.schema.catalogue_values import SourceRecord
+from wellread.store.schema.stored_values import SourceRecord
 from wellread.text.words import harmless_line
 
 FOLDERS = "folders"  # under which the settings of a collection keep those of its folders

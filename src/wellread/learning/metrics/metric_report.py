@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from wellread.kb import KnowledgeBase
 from wellread.learning.metrics.metric_periods import Period, PeriodName, in_parts, period_of
-from wellread.store.schema.figure_values import (
+from wellread.store.schema.stored_values import (
     Counted,
     GapCount,
     Latency,

@@ -14,25 +14,25 @@ from wellread.codec import marks_to_blob, to_plain
 from wellread.errors import StoreError
 from wellread.identity import document_id, facts_of, version_of
 from wellread.store.catalogue.asking import answer_records, answer_removal
-from wellread.store.catalogue.asking.feedback_words import forget_in_feedback
-from wellread.store.catalogue.asking.gap_erasure import rename_in_gaps
-from wellread.store.catalogue.asking.removed_words import RemovedWords
+from wellread.store.catalogue.asking.answer_rows import RemovedWords
 from wellread.store.catalogue.asking.research_records import forget_research, retitle_research
-from wellread.store.catalogue.documents import collection_records, index_debts
+from wellread.store.catalogue.documents import collection_records, reindexing
 from wellread.store.catalogue.documents.collection_records import documents_of_sources
+from wellread.store.catalogue.documents.entity_nodes import forget_described
 from wellread.store.catalogue.documents.lookup import COPIED, live_hashes, passage_row
-from wellread.store.catalogue.documents.name_keys import name_keys
-from wellread.store.catalogue.documents.name_records import rows_of
-from wellread.store.catalogue.graph.mention_records import forget_described
-from wellread.store.catalogue.stories.story_records import mark_dirty
+from wellread.store.catalogue.documents.name_records import name_keys, rows_of
+from wellread.store.catalogue.documents.story_records import mark_dirty
+from wellread.store.catalogue.forgetting import forget_words
+from wellread.store.catalogue.learning.feedback_records import forget_in_feedback
+from wellread.store.catalogue.learning.gap_records import rename_in_gaps
 from wellread.store.schema import tables
-from wellread.store.schema.catalogue_values import (
+from wellread.store.schema.database import chunks
+from wellread.store.schema.stored_values import (
     DocumentChange,
     SourceChange,
     SourceRecord,
     VersionKey,
 )
-from wellread.store.schema.database import chunks
 
 Row = dict[str, Any]
 FOUND = (tables.mentions, tables.mention_scans)  # in the text of one version
@@ -75,7 +75,7 @@ def commit_changes(
             whoever takes the writers' lock settles what is noted, and drops its rows.
         looked: what ``look_before`` gave; answers that came or changed since are looked at here.
     """
-    index_debts.check_noted(connection, noted)
+    reindexing.check_noted(connection, noted)
     _flip(connection, changes, looked or Looked())
 
 
@@ -126,14 +126,14 @@ def _flip(connection: Connection, changes: Sequence[SourceChange], looked: Looke
     if gone:
         known = looked.answers if gone_texts == looked.texts else {}
         removed = RemovedWords(gone_texts)
-        answer_removal.forget_words(connection, removed, gone_titles, known)
+        forget_words(connection, removed, gone_titles, known)
     collection_records.record_sources(connection, [change.record for change in changes])
-    index_debts.settle(connection, [(known, new[0]) for known, new in now_live.items()])
-    index_debts.plan_removals(connection, replaced)
+    reindexing.settle(connection, [(known, new[0]) for known, new in now_live.items()])
+    reindexing.plan_removals(connection, replaced)
     for ids in chunks(outdated):
         _forget_staged(connection, ids)
     if before:
-        index_debts.note_deletion(connection)
+        reindexing.note_deletion(connection)
     _owe_vectors(connection, rows)
 
 
@@ -148,11 +148,11 @@ def _retitle(connection: Connection, changed: Mapping[str, tuple[str, str]]) -> 
 
 def _owe_vectors(connection: Connection, rows: Mapping[str, tuple[Row, DocumentChange]]) -> None:
     owed = [
-        index_debts.VectorDebt(document_id=known, version=row["version"], passages=row["passages"])
+        reindexing.VectorDebt(document_id=known, version=row["version"], passages=row["passages"])
         for known, (row, change) in rows.items()
         if change.owes_vectors
     ]
-    index_debts.owe(connection, owed)
+    reindexing.owe(connection, owed)
 
 
 def delete_documents(connection: Connection, versions: dict[str, str]) -> None:
@@ -168,11 +168,11 @@ def delete_documents(connection: Connection, versions: dict[str, str]) -> None:
     for ids in chunks(versions):
         connection.execute(delete(tables.documents).where(tables.documents.c.id.in_(ids)))
         _forget_staged(connection, ids)
-    index_debts.plan_removals(connection, list(versions.items()))
+    reindexing.plan_removals(connection, list(versions.items()))
     answer_removal.forget_documents(connection, removed, titles)
     forget_in_feedback(connection, removed)
     forget_research(connection, versions)
-    index_debts.note_deletion(connection)
+    reindexing.note_deletion(connection)
 
 
 def _forget_staged(connection: Connection, ids: Sequence[str]) -> None:

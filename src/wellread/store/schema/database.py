@@ -19,6 +19,7 @@ from sqlalchemy import (
     Dialect,
     Executable,
     Select,
+    String,
     TypeDecorator,
     delete,
     func,
@@ -27,6 +28,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
 
 from wellread.errors import DamageError, StoreError
 from wellread.store.schema import postgresql, sqlite
@@ -354,3 +357,16 @@ def upgrade(connection: Connection) -> None:
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
+
+
+class Folded(FunctionElement[str]):
+    """A text without capitals, of any script; databases' own ``lower`` differ."""
+
+    name = "folded"
+    inherit_cache = True
+    type = String()
+
+
+@compiles(Folded)
+def _folded(element: Folded, compiler: Any, **options: Any) -> str:
+    return f"folded({compiler.process(element.clauses, **options)})"

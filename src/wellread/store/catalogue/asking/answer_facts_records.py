@@ -10,14 +10,14 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert, select
 
 from wellread.answers import CATALOGUE, NOBODY, VerdictName
-from wellread.store.rights.readable_views import READ
-from wellread.store.schema.catalogue_values import REMOVED
+from wellread.store.rights import READ
 from wellread.store.schema.learning_tables import (
     TOTAL,
     answer_facts,
     answer_steps,
     answer_topics,
 )
+from wellread.store.schema.stored_values import REMOVED
 from wellread.store.schema.tables import documents
 from wellread.text.english import NUMBER_WORDS
 from wellread.text.names import singular

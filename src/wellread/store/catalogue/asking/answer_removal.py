@@ -10,38 +10,44 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
 
 import ahocorasick
-from sqlalchemy import Connection, Text, cast, select, update
+from sqlalchemy import Connection, Text, cast, delete, or_, select, update
 
 from wellread.codec import to_plain
 from wellread.store.catalogue.asking.answer_rows import (
+    BLANK,
     NAMED,
     Kept,
     Plain,
+    RemovedWords,
+    blacked,
     blanked_parts,
+    changed_in,
     kept_answers,
     listed,
     markers,
     moved_span,
     rewrite_rows,
     said_beside,
-)
-from wellread.store.catalogue.asking.gap_erasure import forget_in_gaps, rename_in_gaps
-from wellread.store.catalogue.asking.removed_words import (
-    BLANK,
-    RemovedWords,
-    blacked,
-    changed_in,
     titles_changed,
 )
 from wellread.store.catalogue.documents.lookup import VALUES, live_versions, whole_texts
-from wellread.store.schema.catalogue_values import REMOVED
 from wellread.store.schema.database import STREAM_ROWS, chunks, rows_in
-from wellread.store.schema.tables import answer_citations, answers, documents, sessions
+from wellread.store.schema.learning_tables import feedback, gaps, notices
+from wellread.store.schema.research_tables import research_runs
+from wellread.store.schema.stored_values import REMOVED
+from wellread.store.schema.tables import (
+    answer_citations,
+    answers,
+    documents,
+    sessions,
+)
 from wellread.types import Locator
 
 _LABEL = re.compile(r"\*\*([^*\n]+)\*\*")
+GAP_CLOSED = "gap_closed"  # the kind of notice that names the answer which closed a gap
 EVERY_ANSWER = select(answers.c.id).order_by(answers.c.id)
 
 
@@ -242,36 +248,22 @@ def _without_whys(body: Plain) -> Plain:
     return {**body, "citations": [{**one, "why": ""} for one in body["citations"]]}
 
 
-def forget_words(
-    connection: Connection,
-    removed: RemovedWords,
-    titles: Collection[str] = (),
-    looked_at: Mapping[str, int] | None = None,
+def forget_removed(
+    connection: Connection, removed: RemovedWords, looked_at: Mapping[str, int]
 ) -> int:
-    """Take quotations, and titles, out of answers that do not cite them; how many quoted some.
+    """Take quotations out of answers that do not cite them; how many had some.
 
     Args:
-        titles: of the documents that went; those that another one bears as well stay.
         looked_at: what ``without_words`` found; answers that are still the same are passed over.
     """
-    kept = select(documents.c.title).where(documents.c.title.in_(VALUES))
-    lost = set(titles).difference(row.title for row in rows_in(connection, kept, titles))
-    black = {title: blacked(title) for title in lost}
-    change_titles(connection, black)
-    if black:
-        rename_in_gaps(connection, black)
-    if not removed:
-        return 0
-    known = looked_at or {}
     changed = [
         answer
         for answer_id, answer in _every_answer(connection)
-        if known.get(answer_id) != _hash(answer) and _quotes(answer, removed)
+        if looked_at.get(answer_id) != _hash(answer) and _quotes(answer, removed)
     ]
     for answer in changed:
         answer.stale = True
         rewrite_rows(connection, answer)
-    forget_in_gaps(connection, removed)
     _forget_titles(connection, removed)
     return len(changed)
 
@@ -345,3 +337,47 @@ def forget_gone(connection: Connection, answer_id: str, gone: Collection[str]) -
     removed = RemovedWords(connection.execute(quotes).scalars())
     forget_documents(connection, removed, dict.fromkeys(gone, ""))
     return removed
+
+
+# --- what removed answers left ---
+
+
+def forget_questions(connection: Connection, bodies: Collection[Mapping[str, Any]]) -> None:
+    """Delete the gaps that these removed answers filed, unless another has the same question.
+
+    With a gap goes the answer that closed it by itself, and what its owner was told of that.
+    """
+    for body in bodies:
+        asked = " ".join(str(body.get("standalone") or body["question"]).split())
+        filed = connection.execute(
+            select(gaps.c.id, gaps.c.closed_by).where(
+                or_(gaps.c.question == asked, gaps.c.answer_id == body["id"]),
+                gaps.c.owner.in_({str(body.get("owner", "")), ""}),
+            )
+        ).all()
+        closing = {row.closed_by for row in filed} - {""}
+        same = select(answers.c.id).where(answers.c.question == asked, ~answers.c.id.in_(closing))
+        if filed and connection.execute(same.limit(1)).first() is None:
+            connection.execute(delete(gaps).where(gaps.c.id.in_([row.id for row in filed])))
+            connection.execute(delete(answers).where(answers.c.id.in_(closing)))
+            told = (notices.c.kind == GAP_CLOSED, notices.c.target.in_(closing))
+            connection.execute(delete(notices).where(*told))
+    gone = [str(body["id"]) for body in bodies]
+    for some in chunks(gone):
+        for column in (gaps.c.answer_id, gaps.c.closed_by):
+            connection.execute(update(gaps).where(column.in_(some)).values({column: ""}))
+
+
+def forget_conversation(
+    connection: Connection, session_id: str, owner: str, answer_ids: Collection[str]
+) -> None:
+    """Delete the research of a session, and what was told of feedback on its answers."""
+    runs = research_runs.c
+    session = runs.request["question"]["session_id"].as_string()
+    mine = (session == session_id, runs.owner == owner)
+    connection.execute(delete(research_runs).where(*mine))
+    for some in chunks(answer_ids):
+        connection.execute(delete(research_runs).where(runs.answer_id.in_(some)))
+        given = select(feedback.c.id).where(feedback.c.answer_id.in_(some))
+        targets = [*connection.execute(given).scalars(), *some]
+        connection.execute(delete(notices).where(notices.c.target.in_(targets)))

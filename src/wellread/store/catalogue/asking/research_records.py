@@ -29,11 +29,10 @@ from wellread.store.catalogue.asking.answer_rows import (
     places_kept,
     shown,
     spelled_out,
+    titles_changed,
 )
-from wellread.store.catalogue.asking.removed_words import titles_changed
 from wellread.store.catalogue.documents.lookup import VALUES
-from wellread.store.rights.readable_views import READ
-from wellread.store.schema.catalogue_values import REMOVED
+from wellread.store.rights import READ
 from wellread.store.schema.database import CataloguePart, chunks, rows_in
 from wellread.store.schema.research_tables import (
     research_events,
@@ -41,6 +40,7 @@ from wellread.store.schema.research_tables import (
     research_runs,
     research_steps,
 )
+from wellread.store.schema.stored_values import REMOVED
 
 Plain = Any  # what JSON holds
 KEPT = 200  # runs

@@ -23,23 +23,30 @@ from rapidfuzz import fuzz, process, utils
 from sqlalchemy import ColumnElement, Connection, select
 
 from wellread.identity import tagged_hash
+from wellread.store.catalogue.documents import entity_nodes
 from wellread.store.catalogue.documents.collection_records import HeldByCollection, stamps_of
+from wellread.store.catalogue.documents.entity_nodes import (
+    EntityNode,
+    Mention,
+    MentionScans,
+    Nodes,
+    load_nodes,
+    nodes_of,
+)
 from wellread.store.catalogue.documents.lookup import VALUES
-from wellread.store.catalogue.documents.name_keys import (
+from wellread.store.catalogue.documents.name_records import (
     ADDRESS,
     LOOSE,
     RELATION,
     TARGET,
+    called,
     cut,
     joined,
     relation_key,
+    sorts,
     target_keys,
 )
-from wellread.store.catalogue.documents.name_records import called, sorts
-from wellread.store.catalogue.graph import mention_records
-from wellread.store.catalogue.graph.entity_nodes import EntityNode, Nodes, load_nodes, nodes_of
-from wellread.store.catalogue.graph.mention_records import Mention, MentionScans
-from wellread.store.catalogue.graph.relation_network import (
+from wellread.store.catalogue.documents.relation_network import (
     Direction,
     Edge,
     Neighbour,
@@ -350,16 +357,16 @@ class Graph(CataloguePart):
 
     # --- mentions ---
 
-    mentions_of = reading(mention_records.mentions_of)
-    documents_mentioning = reading(mention_records.documents_mentioning)
-    mention_total = reading(mention_records.total_of)
-    mention_totals = reading(mention_records.totals)
+    mentions_of = reading(entity_nodes.mentions_of)
+    documents_mentioning = reading(entity_nodes.documents_mentioning)
+    mention_total = reading(entity_nodes.total_of)
+    mention_totals = reading(entity_nodes.totals)
 
     def entities_in(self, document_id: str) -> list[EntityMentions]:
         """The entities that the document names, most often named first."""
         with self._database.read() as connection:
             places: dict[str, list[Mention]] = {}
-            for place in mention_records.mentions_in(connection, document_id):
+            for place in entity_nodes.mentions_in(connection, document_id):
                 places.setdefault(place.entity_id, []).append(place)
             inside = documents.c.id == document_id
             collection = connection.execute(select(documents.c.collection).where(inside)).scalar()

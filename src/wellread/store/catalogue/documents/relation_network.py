@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from wellread.store.catalogue.graph.entity_nodes import EntityNode, Nodes
+from wellread.store.catalogue.documents.entity_nodes import EntityNode, Nodes
 from wellread.text.names import key_of
 
 Direction = Literal["out", "in", "both"]
