@@ -120,7 +120,7 @@ def _flip(connection: Connection, changes: Sequence[SourceChange], looked: Looke
     _clear(connection, outdated, FOUND)
     _write(connection, rows, before)
     answer_records.mark_stale(connection, outdated)
-    answer_records.renew_facts(connection, changed)
+    answer_records.file_again(connection, changed)
     _retitle(connection, {known: (old, rows[known][0]["title"]) for known, old in titles.items()})
     delete_documents(connection, gone)
     if gone:

@@ -27,6 +27,7 @@ from wellread.store.catalogue.asking.answer_rows import (
     blacked,
     forget_cached,
     kept_answers,
+    shown,
 )
 from wellread.store.catalogue.documents.collection_records import documents_of_sources, touch
 from wellread.store.catalogue.documents.lookup import VALUES
@@ -276,7 +277,7 @@ def _said(connection: Connection, user_id: str) -> Sequence[str]:
 
 def _forget_answers(connection: Connection, user_id: str) -> int:
     ids = connection.execute(select(answers.c.id).where(answers.c.owner == user_id)).scalars().all()
-    bodies = [kept.body for kept in kept_answers(connection, ids).values()]
+    bodies = [shown(kept) for kept in kept_answers(connection, ids).values()]
     by_session: dict[str, list[str]] = {}
     for body in bodies:
         by_session.setdefault(body["session_id"], []).append(body["id"])

@@ -24,7 +24,7 @@ from wellread.answers import Answer, Step
 from wellread.codec import from_plain, storable
 from wellread.identity import tagged_hash
 from wellread.store.catalogue.accounts.sign_in_records import note_asked
-from wellread.store.catalogue.asking.answer_facts_records import note_read, write_facts
+from wellread.store.catalogue.asking.answer_facts_records import note_read
 from wellread.store.catalogue.asking.answer_removal import (
     answers_on,
     forget_conversation,
@@ -38,7 +38,9 @@ from wellread.store.catalogue.asking.answer_rows import (
     forget_cached,
     kept_answers,
     kept_form,
+    renew_facts,
     rewrite_rows,
+    shown,
     shown_answers,
     write_rows,
 )
@@ -137,14 +139,14 @@ def mark_stale(connection: Connection, document_ids: Iterable[str]) -> None:
     forget_cached(connection, resting)
 
 
-def renew_facts(connection: Connection, document_ids: Iterable[str]) -> None:
+def file_again(connection: Connection, document_ids: Iterable[str]) -> None:
     """Documents are filed otherwise: so are the answers that rest on them."""
     resting = sorted({answer_id for _, answer_id in answers_on(connection, document_ids)})
     moments = select(answers.c.id, answers.c.created_at)
     for ids in chunks(resting):
         kept = kept_answers(connection, ids)
         for row in connection.execute(moments.where(answers.c.id.in_(ids))).all():
-            write_facts(connection, row.id, row.created_at, kept[row.id].body)
+            renew_facts(connection, kept[row.id], row.created_at)
 
 
 TAG = "ans_"  # with which the id of every answer begins
@@ -233,7 +235,7 @@ class Sessions(CataloguePart):
             if connection.execute(_of(session_id, owner)).first() is None:
                 return None
             ids = connection.execute(select(answers.c.id).where(*mine)).scalars().all()
-            asked = [gone.body for gone in kept_answers(connection, ids).values()]
+            asked = [shown(gone) for gone in kept_answers(connection, ids).values()]
             forget_conversation(connection, session_id, owner, ids)
             connection.execute(delete(answers).where(*mine))
             held = (sessions.c.id == session_id, sessions.c.owner == owner)

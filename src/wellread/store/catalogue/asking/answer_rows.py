@@ -65,20 +65,12 @@ class Kept:
     stale: bool
     rows: list[Plain] = field(default_factory=list)
 
-    def title(self, place: int) -> str:
-        """What the document of a row is called: a shape where it was removed."""
-        row = self.rows[place]
-        return str(row["shape"] or (REMOVED if row["title"] is None else row["title"]))
-
     def spelled(self, found: re.Match[str]) -> str:
-        """What stands for a reference."""
-        place = int(found[2])
-        if place >= len(self.rows):
-            return found[0]
-        if not found[1]:
-            return self.title(place)
-        row = self.rows[place]
-        return "" if row["shape"] or row["url"] is None else str(row["url"])
+        """What a reference stands for: the title (a shape where it was removed), or the address."""
+        row = self.rows[int(found[2])]
+        if found[1]:
+            return "" if row["shape"] else row["url"] or ""
+        return str(row["shape"] or (REMOVED if row["title"] is None else row["title"]))
 
     def spelling(self, said: str) -> str:
         """``said`` with titles in place of references."""
@@ -91,7 +83,7 @@ class Kept:
         if isinstance(plain, list):
             return any(map(self.names_gone, plain))
         places = REFERENCE.findall(plain) if isinstance(plain, str) else ()
-        rows = [self.rows[int(place)] for _, place in places if int(place) < len(self.rows)]
+        rows = [self.rows[int(place)] for _, place in places]
         return any(row["shape"] or row["title"] is None for row in rows)
 
 
@@ -206,21 +198,26 @@ def write_rows(connection: Connection, kept: Kept, at: datetime) -> None:
     connection.execute(delete(answers).where(answers.c.id == answer_id))
     connection.execute(insert(answers), _answer_row(kept) | {"created_at": at})
     _write_parts(connection, kept)
-    write_facts(connection, answer_id, at, kept.body)
+    renew_facts(connection, kept, at)
 
 
 def rewrite_rows(connection: Connection, kept: Kept) -> None:
     """Write what an answer is now over its rows; a stale one is not given again."""
     answer_id = kept.body["id"]
-    mine = answers.c.id == answer_id
+    mine, given = answers.c.id == answer_id, select(answers.c.created_at)
     connection.execute(update(answers).where(mine).values(_answer_row(kept)))
     for table in (answer_sentences, answer_citations):
         connection.execute(delete(table).where(table.c.answer_id == answer_id))
     _write_parts(connection, kept)
-    at = connection.execute(select(answers.c.created_at).where(mine)).scalar_one()
-    write_facts(connection, answer_id, at, kept.body)
+    renew_facts(connection, kept, connection.execute(given.where(mine)).scalar_one())
     if kept.stale:
         forget_cached(connection, [answer_id])
+
+
+def renew_facts(connection: Connection, kept: Kept, at: datetime) -> None:
+    """Keep the figures of an answer, in place of those that it had."""
+    asked = kept.spelling(kept.body["standalone"])
+    write_facts(connection, kept.body["id"], at, {**kept.body, "standalone": asked})
 
 
 def forget_cached(connection: Connection, answer_ids: Iterable[str]) -> None:
