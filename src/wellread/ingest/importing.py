@@ -34,17 +34,17 @@ from wellread.kb.index_parts import INDEX_FOLDER
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.documents.reindexing import BASE_ID
 from wellread.store.recovery.moving import drop_file, move_catalogue
-from wellread.store.schema.account_tables import (
+from wellread.store.schema.tables import (
     api_keys,
     audit,
     grants,
     group_members,
+    properties,
     sign_in_attempts,
     user_groups,
     users,
     web_sessions,
 )
-from wellread.store.schema.tables import properties
 
 GZIP = b"\x1f\x8b"
 LARGEST_PIECE = 64 << 20  # of the archive's own table and its manifest

@@ -9,6 +9,10 @@ one of them could forget. Nothing can be written through them.
 shows nothing. Two small temporary tables hold who asks: ``readable`` the names of collections,
 ``asker`` the owner (NULL: of everybody, for what is learned from all) and whether a key asks that
 is limited to these collections.
+
+All restricted askers of one catalogue share the connections; before it is used, each is told who
+asks. What is written goes to the tables themselves: the parts of the catalogue that write for an
+asker name its owner and ids that it was shown.
 """
 
 # ruff: noqa: S608 - every word of this SQL is ours

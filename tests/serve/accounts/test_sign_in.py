@@ -23,8 +23,8 @@ from wellread.serve.guards.work_limits import WAITING
 from wellread.serve.server.app import create_app
 from wellread.store.catalogue.accounts import user_records
 from wellread.store.catalogue.accounts.sign_in_records import Accounts
-from wellread.store.schema.account_tables import api_keys
 from wellread.store.schema.stored_values import Rights, Scope
+from wellread.store.schema.tables import api_keys
 
 
 def an_address(path: str) -> str:

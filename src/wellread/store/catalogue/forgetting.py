@@ -34,22 +34,26 @@ from wellread.store.catalogue.documents.lookup import VALUES
 from wellread.store.catalogue.documents.reindexing import DELETED, note_deletion
 from wellread.store.catalogue.learning.feedback_records import forget_in_feedback, note_change
 from wellread.store.catalogue.learning.gap_records import forget_in_gaps, rename_in_gaps
-from wellread.store.schema.account_tables import audit, users
 from wellread.store.schema.database import CataloguePart, chunks, reading, rows_in
-from wellread.store.schema.learning_tables import feedback, gaps, notices, preferences
-from wellread.store.schema.research_tables import research_runs
 from wellread.store.schema.stored_values import REMOVED
 from wellread.store.schema.tables import (
     answer_citations,
     answers,
+    audit,
     collections,
     documents,
+    feedback,
+    gaps,
     jobs,
     metadata,
+    notices,
+    preferences,
     properties,
+    research_runs,
     sessions,
     sources,
     stories,
+    users,
 )
 
 

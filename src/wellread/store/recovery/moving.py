@@ -1,4 +1,9 @@
-"""In what state the file of a catalogue is, looked at from outside: nothing is made or upgraded."""
+"""Copies a whole catalogue into an empty database and proves the copy; looks at a file from outside.
+
+All or nothing: on a server one transaction holds everything, a file gets its name at the end. What
+is compared are the rows of each table, by number and by a hash of their values that does not
+depend on their order; those of the copy are read back from it.
+"""
 
 from __future__ import annotations
 

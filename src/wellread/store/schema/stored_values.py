@@ -1,4 +1,4 @@
-"""The values of users: roles, groups, grants, keys, and what somebody may do here and now."""
+"""What goes into the catalogue and comes out of it: of accounts, sources, answers, feedback, figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Keys of programs."""
+"""Keys of programs, browsers that are signed in, and the audit log of who did what.
+
+Secrets have 256 random bits and are kept as a hash only, a quick one: it is as good as a slow one.
+The log holds no second copy of what was asked: an entry leads to the answer, and what is removed
+there is gone here too. The entry itself stays.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +25,16 @@ from wellread.store.catalogue.accounts.user_records import (
     RightsReads,
     Users,
 )
-from wellread.store.schema.account_tables import (
+from wellread.store.schema.database import CataloguePart, Database, made_of, trim
+from wellread.store.schema.stored_values import REMOVED, ApiKey, AuditEntry, Scope, WebSession
+from wellread.store.schema.tables import (
+    answers,
     api_keys,
     audit,
     sign_in_attempts,
     users,
     web_sessions,
 )
-from wellread.store.schema.database import CataloguePart, Database, made_of, trim
-from wellread.store.schema.stored_values import REMOVED, ApiKey, AuditEntry, Scope, WebSession
-from wellread.store.schema.tables import answers
 
 SELDOM = timedelta(minutes=1)  # the last use is not written more often
 _KEY_FACTS = [column for column in api_keys.c if column.name != "digest"]

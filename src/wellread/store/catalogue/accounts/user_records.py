@@ -1,4 +1,8 @@
-"""Accounts: made, found, changed, and the password that opens them."""
+"""Accounts, groups and grants: made, found, changed; the password that opens an account.
+
+Argon2id with the library's own parameters (RFC 9106, low memory). Whether an account is there must
+not show in the time that a sign-in takes, so there is always a hash to verify against.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +18,6 @@ from sqlalchemy import Connection, delete, func, insert, or_, select, update
 from wellread.errors import RequestError, UnknownNameError
 from wellread.identity import EVERYTHING, Asker, Everything, random_id
 from wellread.store.catalogue.documents.collection_records import collection_names
-from wellread.store.schema.account_tables import (
-    grants,
-    group_members,
-    user_groups,
-    users,
-    web_sessions,
-)
 from wellread.store.schema.database import CataloguePart
 from wellread.store.schema.stored_values import (
     ALL,
@@ -33,6 +30,13 @@ from wellread.store.schema.stored_values import (
     Role,
     User,
     UserGroup,
+)
+from wellread.store.schema.tables import (
+    grants,
+    group_members,
+    user_groups,
+    users,
+    web_sessions,
 )
 
 LONGEST_NAME = 100

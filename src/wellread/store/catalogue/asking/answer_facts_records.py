@@ -11,14 +11,14 @@ from sqlalchemy import Connection, delete, insert, select
 
 from wellread.answers import CATALOGUE, NOBODY, VerdictName
 from wellread.store.rights import READ
-from wellread.store.schema.learning_tables import (
+from wellread.store.schema.stored_values import REMOVED
+from wellread.store.schema.tables import (
     TOTAL,
     answer_facts,
     answer_steps,
     answer_topics,
+    documents,
 )
-from wellread.store.schema.stored_values import REMOVED
-from wellread.store.schema.tables import documents
 from wellread.text.english import NUMBER_WORDS
 from wellread.text.names import singular
 from wellread.text.parsed import parse

@@ -1,4 +1,11 @@
-"""Answers that were given: recorded, found, and stale when what they rest on changes."""
+"""Answers that were given: recorded, found again, turns of sessions, and stale when sources change.
+
+A turn is the recorded answer that bears the session's id, so what is forgotten in an answer is
+forgotten in the conversation. Every read and every removal names the owner: a session of somebody
+else is the same as none. The key of an answer that may be given again hangs on everything it was
+made from, and says nothing of the question. The entry goes with its answer, and when that becomes
+stale; as keys hold the day, entries of earlier days are dropped.
+"""
 
 from __future__ import annotations
 

@@ -35,13 +35,15 @@ from wellread.store.catalogue.asking.answer_rows import (
 )
 from wellread.store.catalogue.documents.lookup import VALUES, live_versions, whole_texts
 from wellread.store.schema.database import STREAM_ROWS, chunks, rows_in
-from wellread.store.schema.learning_tables import feedback, gaps, notices
-from wellread.store.schema.research_tables import research_runs
 from wellread.store.schema.stored_values import REMOVED
 from wellread.store.schema.tables import (
     answer_citations,
     answers,
     documents,
+    feedback,
+    gaps,
+    notices,
+    research_runs,
     sessions,
 )
 from wellread.types import Locator

@@ -34,13 +34,13 @@ from wellread.store.catalogue.asking.answer_rows import (
 from wellread.store.catalogue.documents.lookup import VALUES
 from wellread.store.rights import READ
 from wellread.store.schema.database import CataloguePart, chunks, rows_in
-from wellread.store.schema.research_tables import (
+from wellread.store.schema.stored_values import REMOVED
+from wellread.store.schema.tables import (
     research_events,
     research_reads,
     research_runs,
     research_steps,
 )
-from wellread.store.schema.stored_values import REMOVED
 
 Plain = Any  # what JSON holds
 KEPT = 200  # runs

@@ -1,4 +1,8 @@
-"""The entities of one collection in memory, found by whatever they are called."""
+"""The entities of one collection in memory, found by whatever they are called, and their mentions.
+
+A mention counts only when the scan that found it read the live version of its document; so spans
+never point into a text that has changed since.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading documents, passages and marks."""
+"""Reads documents, passages and marks, by id or as they are stored for checking them."""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 A document is listed in ``next_documents`` with its version once all its rows are in the index in
 the making; without a version its rows may be there or half there. So ``next_passages`` always
 says what that index may hold, and a killed attempt can be taken up where it ended.
+
+What the index holds too much of or still lacks is written down first, and settled after.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """What the figures of answers add up to in a time; every number is worked out by the database.
 
-Between two changes of the database the same is not worked out twice (``remembered.py``).
+Between two changes of the database the same is not worked out twice (``Remembered``). Counters never
+go down: a conversation that is removed takes its answers along, and who collects counters takes a
+lower number for a restart and adds it all again.
 """
 
 from __future__ import annotations
@@ -31,16 +33,19 @@ from wellread.answers import NOBODY, VerdictName
 from wellread.store.catalogue.asking.answer_rows import NAMED
 from wellread.store.catalogue.documents.lookup import property_of, put_properties
 from wellread.store.schema.database import CataloguePart, Database, made_of
-from wellread.store.schema.learning_tables import (
+from wellread.store.schema.postgresql import moment_of_writes
+from wellread.store.schema.stored_values import Counted, GapCount, Latency, Spent, Sums, Topic
+from wellread.store.schema.tables import (
+    answer_citations,
     answer_facts,
     answer_steps,
     answer_topics,
+    answers,
+    documents,
     feedback,
     gaps,
+    provider_calls,
 )
-from wellread.store.schema.postgresql import moment_of_writes
-from wellread.store.schema.stored_values import Counted, GapCount, Latency, Spent, Sums, Topic
-from wellread.store.schema.tables import answer_citations, answers, documents, provider_calls
 
 Unit = Literal["hour", "day"]
 PERCENTILES = (0.5, 0.9, 0.95, 0.99)

@@ -1,4 +1,12 @@
-"""Expert feedback as it is kept, and what it says of sentences and sources."""
+"""Expert feedback as it is kept, what it says of sentences and sources, and when it expires.
+
+Feedback expires when the words that it rests on are not there any more: the places that the expert
+gave, else what the answer quotes. A place whose document has another version is looked at again: the
+same words may stand there still, or elsewhere in the document, and then the place moves. Whoever
+reads feedback to say it as verified settles it first (``settle``), so it holds after a crash too; a
+run of ingest settles all of it (``sweep``), so that people are told soon. What expires, the notice
+to its author and the open question are written in one transaction, once.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +32,8 @@ from wellread.store.catalogue.documents.lookup import (
 )
 from wellread.store.catalogue.learning.gap_records import record_gap
 from wellread.store.schema.database import CataloguePart, chunks
-from wellread.store.schema.learning_tables import feedback, feedback_marks, notices
 from wellread.store.schema.stored_values import BetterCitation, Feedback
-from wellread.store.schema.tables import answers
+from wellread.store.schema.tables import answers, feedback, feedback_marks, notices
 from wellread.types import Span
 
 MarkKind = Literal["harmful", "down", "up"]

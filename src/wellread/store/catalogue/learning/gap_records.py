@@ -27,9 +27,8 @@ from wellread.store.catalogue.asking.answer_rows import (
 from wellread.store.catalogue.documents.lookup import property_of, put_properties
 from wellread.store.catalogue.documents.reindexing import note_deletion
 from wellread.store.schema.database import CataloguePart, chunks
-from wellread.store.schema.learning_tables import gaps, notices
 from wellread.store.schema.stored_values import Gap, GapKind, GapStatus
-from wellread.store.schema.tables import answers, documents
+from wellread.store.schema.tables import answers, documents, gaps, notices
 
 FACTS = [gaps.c[one.name] for one in fields(Gap)]
 OUTDATED = "what the answer rested on that closed it has changed or gone"

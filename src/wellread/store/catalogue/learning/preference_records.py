@@ -1,4 +1,4 @@
-"""What people like, as it is kept."""
+"""What people like and are told when they come back, and when documents came, as it is kept."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from wellread.questions import LearnedPreference, Preferences
 from wellread.store.catalogue.documents.listings import Limits, meeting
 from wellread.store.catalogue.documents.lookup import VALUES
 from wellread.store.schema.database import CataloguePart, made_of
-from wellread.store.schema.learning_tables import notices, preferences
-from wellread.store.schema.tables import answer_citations, answers, documents
+from wellread.store.schema.tables import answer_citations, answers, documents, notices, preferences
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

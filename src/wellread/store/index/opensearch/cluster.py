@@ -1,11 +1,13 @@
-"""Calls to a cluster: one pool of connections per process, tried again when that may help.
+"""Calls to a cluster: its address, one pool of connections per process, and what it refuses.
 
-A node that dies is found out by a call that fails on it; the client then asks another one and
-leaves the dead one alone for a while. What the cluster itself refuses for want of room or time
-(429, 502, 503, 504) is asked again after a pause that grows. A search that lacks a shard is a
-failed one here: half of the rows would look like all of them.
+The setting ``index.url`` holds the address::
 
-Every call that changes rows names them by their ids, so a repeated one does no harm.
+    opensearch+https://user@one:9200,two:9200/base?shards=3&replicas=1&timeout=30&ca=/etc/ca.pem
+
+``base`` is the first part of the name of everything that is kept there (``wellread`` without one);
+the id of the base follows, so that no two touch each other's indexes. A password stands in an
+environment variable only. A node that dies is found out by a call that fails on it; the client then
+asks another one.
 """
 
 from __future__ import annotations

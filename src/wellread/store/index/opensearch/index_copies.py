@@ -7,6 +7,11 @@ The old index takes no rows meanwhile, and is searched all the time. A writer th
 waits. Where the copying process died, the first writer that sees no copying any more gives the
 index free again, and takes the copy away before, so that a process that was only slow cannot put
 it in place: the last step fails without the copy.
+
+An index of passages is asked by an alias that its fingerprint names. The index behind it has a
+number at its end, so that a copy can be made beside it and take its place in one step; and an
+alias of its own that goes with it, which writers use: rows that are meant for an index that was
+replaced meanwhile are refused, and nothing is made by accident.
 """
 
 from __future__ import annotations

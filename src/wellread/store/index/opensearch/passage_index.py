@@ -4,6 +4,9 @@ Few rows (or few that a filter leaves) are compared one by one, so that none is 
 graph of the vectors is searched. Rows are told apart by ``_id``, so that what was sent twice is
 there once. A call that changes rows tells the index first, where it may replace or remove some
 (``purged``), and is repeated where the index was replaced meanwhile (``index_copies``).
+
+A bulk call is not all or nothing: every item of its answer is looked at. What the cluster had no
+room for is sent again after a pause that grows, so that a writer slows down to what it can take.
 """
 
 from __future__ import annotations
