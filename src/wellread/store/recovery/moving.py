@@ -1,4 +1,4 @@
-"""Copies a whole catalogue into an empty database and proves the copy; looks at a file from outside.
+"""Copies a catalogue into an empty database and proves the copy; looks at a file from outside.
 
 All or nothing: on a server one transaction holds everything, a file gets its name at the end. What
 is compared are the rows of each table, by number and by a hash of their values that does not

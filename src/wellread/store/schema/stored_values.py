@@ -1,4 +1,4 @@
-"""What goes into the catalogue and comes out of it: of accounts, sources, answers, feedback, figures."""
+"""The values that the catalogue keeps: accounts, sources, gaps, feedback, figures."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Lists and counts of what there is: documents, recordings, what somebody said, in pages or in all.
 
 Which documents are on a list is decided by the same conditions as what is counted (``meeting``), so
-that a list and a count never disagree. Nothing is ranked or cut. A document meets ``limits`` when it
-meets all of them, each as ``Filters`` says; so two authors or two values of one dimension can be
+that a list and a count never disagree. Nothing is ranked or cut. A document meets ``limits`` when
+it meets all of them, each as ``Filters`` says; so two authors or two values of one dimension can be
 asked for at once. Names of people are compared as the index does, without regard to case.
 """
 

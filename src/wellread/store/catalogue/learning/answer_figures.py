@@ -1,8 +1,8 @@
 """What the figures of answers add up to in a time; every number is worked out by the database.
 
-Between two changes of the database the same is not worked out twice (``Remembered``). Counters never
-go down: a conversation that is removed takes its answers along, and who collects counters takes a
-lower number for a restart and adds it all again.
+Between two changes of the database the same is not worked out twice (``Remembered``). Counters
+never go down: a conversation that is removed takes its answers along, and who collects counters
+takes a lower number for a restart and adds it all again.
 """
 
 from __future__ import annotations

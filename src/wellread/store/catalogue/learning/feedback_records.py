@@ -1,11 +1,11 @@
 """Expert feedback as it is kept, what it says of sentences and sources, and when it expires.
 
 Feedback expires when the words that it rests on are not there any more: the places that the expert
-gave, else what the answer quotes. A place whose document has another version is looked at again: the
-same words may stand there still, or elsewhere in the document, and then the place moves. Whoever
-reads feedback to say it as verified settles it first (``settle``), so it holds after a crash too; a
-run of ingest settles all of it (``sweep``), so that people are told soon. What expires, the notice
-to its author and the open question are written in one transaction, once.
+gave, else what the answer quotes. A place whose document has another version is looked at again:
+the same words may stand there still, or elsewhere in the document, and then the place moves.
+Whoever reads feedback to say it as verified settles it first (``settle``), so it holds after a
+crash too; a run of ingest settles all of it (``sweep``), so that people are told soon. What
+expires, the notice to its author and the open question are written in one transaction, once.
 """
 
 from __future__ import annotations

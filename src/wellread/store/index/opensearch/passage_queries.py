@@ -3,8 +3,8 @@
 A limit of the filters stands in every search. Words are cut, folded and stemmed as LanceDB does it,
 in that order, so that both back ends give a passage the same score: split at what is no letter or
 digit, words of 40 and more left out, lower case, the Snowball stemmer of English, and only then
-LanceDB's stop words and the accents (``benchmarks.search_clusters`` compares the two). ``key`` holds
-what a candidate tells.
+LanceDB's stop words and the accents (``benchmarks.search_clusters`` compares the two). ``key``
+holds what a candidate tells.
 """
 
 from __future__ import annotations
