@@ -374,7 +374,7 @@ KILLED = """
 import os, signal, sys
 from wellread.ingest.joining import mention_linking as mentions
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.documents.relation_network import MentionScans
+from wellread.store.catalogue.documents.entity_nodes import MentionScans
 mentions.BATCH_DOCUMENTS = 3
 keep, count = MentionScans.keep, [0]
 def keep_two(self, names, found):
