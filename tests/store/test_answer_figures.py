@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -19,13 +19,6 @@ from wellread.store.catalogue.learning.answer_figures import Within
 from wellread.store.schema.tables import answer_facts, answer_steps, answer_topics
 
 ALL = Within()
-
-
-@pytest.fixture
-def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
-    opened = Catalogue.open(tmp_path / "catalogue.db")
-    yield opened
-    opened.close()
 
 
 def rows(catalogue: Catalogue) -> list[int]:

@@ -26,13 +26,6 @@ SECTORS = ("energy", "food", "repair")
 PEOPLE = ("Ada Moss", "Bo Reed", "Ömer Dağ")
 
 
-@pytest.fixture
-def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
-    opened = Catalogue.open(tmp_path / "catalogue.db")
-    yield opened
-    opened.close()
-
-
 def put(catalogue: Catalogue, *documents: Document, speakers: Sequence[str] = ()) -> list[str]:
     """Keep the documents, each with one passage in which the speakers speak; their ids."""
     changes, ids = [], []

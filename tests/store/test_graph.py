@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -30,13 +30,6 @@ RELATIONS = {
         "see_also": {"inverse": "see_also"},
     }
 }
-
-
-@pytest.fixture
-def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
-    opened = Catalogue.open(tmp_path / "catalogue.db")
-    yield opened
-    opened.close()
 
 
 def entity(

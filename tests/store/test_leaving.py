@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -18,13 +16,6 @@ from wellread.store.schema.stored_values import DocumentChange, SourceChange, So
 from wellread.types import Document, EntityFacts, Passage, Span
 
 NEXT = Fingerprint(embedder="another", dimensions=4, chunking="c")
-
-
-@pytest.fixture
-def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
-    opened = Catalogue.open(tmp_path / "catalogue.db")
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,13 +14,6 @@ from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.asking.answer_records import _has
 from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Document, EntityFacts
-
-
-@pytest.fixture
-def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
-    opened = Catalogue.open(tmp_path / "catalogue.db")
-    yield opened
-    opened.close()
 
 
 def answer(number: int, session: str = "ses_1", owner: str = "ann") -> Answer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
@@ -24,13 +23,6 @@ SECRET = "a pier in the fog"
 @pytest.fixture(autouse=True)
 def _cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(user_records, "_HASHER", PasswordHasher.from_parameters(CHEAPEST))
-
-
-@pytest.fixture
-def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
-    opened = Catalogue.open(tmp_path / "catalogue.db")
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
