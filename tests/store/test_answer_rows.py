@@ -8,14 +8,14 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.store.test_answers import answer, change, citation, known
+from tests.store.made import change, citation, known
+from tests.store.test_answers import answer
 
 from wellread.answers import Answer, Conflict, Related, Sentence, Table, Verdict, VerdictName
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.asking.answer_rows import CLOSE, OPEN, edited
-from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.store.schema.tables import metadata
-from wellread.types import Document, Locator, Span
+from wellread.types import Locator, Span
 
 TITLES = {"first": "Xylograph Memo", "second": "Zanzibook", "third": "Quixotic (notes) 1.5"}
 NEW = {"first": "Plain", "second": "A much longer title than it was", "third": ""}
@@ -24,16 +24,6 @@ SAID = "The ferry runs at noon."
 
 def text_of(name: str) -> str:
     return f"{SAID} {name.title()} of all."
-
-
-def titled(name: str, title: str) -> SourceChange:
-    document = Document(
-        collection="main", uri=f"file:///{name}", kind="page", title=title, text=text_of(name)
-    )
-    return SourceChange(
-        record=SourceRecord(collection="main", uri=name),
-        documents=[DocumentChange(document=document, passages=[])],
-    )
 
 
 @pytest.fixture(scope="module")
@@ -102,10 +92,10 @@ def everything(catalogue: Catalogue) -> str:
 def test_titles_follow_their_documents_and_leave_with_them(
     catalogue: Catalogue, given_: Answer
 ) -> None:
-    catalogue.commit([titled(name, title) for name, title in TITLES.items()])
+    catalogue.commit([change(name, text_of(name), title=title) for name, title in TITLES.items()])
     catalogue.record_answer(given_)
     assert catalogue.answer("ans_rows") == given_
-    catalogue.commit([titled(name, title) for name, title in NEW.items()])
+    catalogue.commit([change(name, text_of(name), title=title) for name, title in NEW.items()])
     now = catalogue.answer("ans_rows")
     assert now is not None
     assert all(one.span.of(now.text) == one.text for one in now.sentences)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, update
+from tests.store.made import change, citation, known
 
 from wellread.answers import (
     Answer,
-    Citation,
     Confidence,
     Conflict,
     Related,
@@ -24,14 +23,12 @@ from wellread.answers import (
     View,
 )
 from wellread.codec import to_plain
-from wellread.identity import document_id, version_of
 from wellread.store.catalogue import Catalogue, forgetting
 from wellread.store.catalogue.asking import answer_removal
 from wellread.store.catalogue.asking.answer_removal import without_words
 from wellread.store.catalogue.asking.answer_rows import RemovedWords
-from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.store.schema.tables import answers
-from wellread.types import Box, Document, Locator, Span
+from wellread.types import Locator, Span
 
 TEXT = "The ferry runs at noon."
 OTHER = "Gannets are said to rest."
@@ -44,42 +41,6 @@ def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
     opened.commit([change("ferry", TEXT), change("gannet", OTHER)])
     yield opened
     opened.close()
-
-
-def change(name: str, text: str, source: str = "") -> SourceChange:
-    document = Document(
-        collection="main", uri=f"file:///{name}", kind="page", title=name, text=text
-    )
-    return SourceChange(
-        record=SourceRecord(collection="main", uri=source or name),
-        documents=[DocumentChange(document=document, passages=[])],
-    )
-
-
-def known(name: str) -> str:
-    return document_id("main", f"file:///{name}")
-
-
-def citation(number: int, name: str, text: str, span: Span) -> Citation:
-    return Citation(
-        id=number,
-        document_id=known(name),
-        version=version_of(text, ()),
-        title=name,
-        url="u",
-        link="u#page=3",
-        kind="page",
-        source_type="md",
-        published_at=datetime(2025, 1, 2, tzinfo=UTC),
-        relevance=0.5,
-        locator=Locator(
-            label="p. 3", page=3, box=Box(left=0.1, top=0, right=1, bottom=1), heading=("A", "B")
-        ),
-        quote=text,
-        answer_span=span,
-        source_span=Span(start=0, end=len(text)),
-        verdict=VerdictName.SUPPORTED,
-    )
 
 
 def sentence(number: int, text: str, method: str) -> Sentence:
