@@ -318,6 +318,19 @@ def test_an_answer_recorded_after_its_source_went_does_not_quote_it(catalogue: C
     assert TEXT not in kept.text
 
 
+def test_both_quotes_of_a_source_that_went_meanwhile_are_gone(catalogue: Catalogue) -> None:
+    catalogue.remove_sources("main", ["ferry"])
+    twice = replace(answer().citations[0], id=3)
+    catalogue.record_answer(replace(answer(), citations=(*answer().citations, twice)))
+    kept = catalogue.answer("ans_1")
+    assert kept is not None
+    assert [(one.quote, one.title) for one in kept.citations] == [
+        ("", "(removed)"),
+        (OTHER, "gannet"),
+        ("", "(removed)"),
+    ]
+
+
 def test_an_answer_recorded_after_its_source_went_has_no_quote(catalogue: Catalogue) -> None:
     catalogue.remove_sources("main", ["ferry", "gannet"])
     catalogue.record_answer(answer())

@@ -283,7 +283,7 @@ def _passages(bind: sa.Connection, move: _Move, rows: Iterable[Mapping[str, Any]
 def _follow_ids(bind: sa.Connection, ids: Mapping[str, str]) -> None:
     """Name documents and passages by their new ids wherever they are named."""
     pairs = [{"old": old, "new": new} for old, new in ids.items() if old.startswith("doc_")]
-    for table in ("answer_evidence", "research_reads"):
+    for table in ("research_reads",):
         _run(bind, f"UPDATE {table} SET document_id = :new WHERE document_id = :old", pairs)  # noqa: S608
 
     def renamed(text: str) -> str:

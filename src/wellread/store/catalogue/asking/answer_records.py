@@ -98,7 +98,7 @@ def rewrite_answer(connection: Connection, answer: Answer, *, stale: bool) -> No
 def as_it_stands(connection: Connection, answer: Answer) -> Kept:
     """The answer to keep, without what is not there any more; stale where that was something."""
     kept = kept_form(connection, answer)
-    lost = {row["document_id"]: row["told_title"] for row in kept.rows if row["live"] is None}
+    lost = {row["document_id"]: row["called"] for row in kept.rows if row["live"] is None}
     kept.stale = any(row["version"] not in (NAMED, row["live"]) for row in kept.rows)
     if lost:
         quotes = [one.quote for one in answer.citations if one.document_id in lost]
@@ -140,7 +140,7 @@ def list_answers(connection: Connection, limit: int = 100) -> list[StoredAnswer]
 
 def mark_stale(connection: Connection, document_ids: Iterable[str]) -> None:
     """The answers that rest on these documents are stale: each keeps what it said and quoted."""
-    resting = sorted({answer_id for _, answer_id in answers_on(connection, document_ids)})
+    resting = answers_on(connection, document_ids)
     for ids in chunks(resting):
         connection.execute(update(answers).where(answers.c.id.in_(ids)).values(stale=True))
     forget_cached(connection, resting)
@@ -148,7 +148,7 @@ def mark_stale(connection: Connection, document_ids: Iterable[str]) -> None:
 
 def file_again(connection: Connection, document_ids: Iterable[str]) -> None:
     """Documents are filed otherwise: so are the answers that rest on them."""
-    resting = sorted({answer_id for _, answer_id in answers_on(connection, document_ids)})
+    resting = answers_on(connection, document_ids)
     moments = select(answers.c.id, answers.c.created_at)
     for ids in chunks(resting):
         kept = kept_answers(connection, ids)

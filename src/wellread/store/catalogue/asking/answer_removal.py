@@ -57,32 +57,21 @@ EVERY_ANSWER = select(answers.c.id).order_by(answers.c.id)
 
 
 def answers_on(
-    connection: Connection,
-    document_ids: Iterable[str],
-    *,
-    quoted: bool = False,
-    named: bool = False,
-) -> Iterator[tuple[str, str]]:
-    """Document and answer, for every answer that rests on one of the documents.
-
-    Args:
-        quoted: only those that quote it.
-        named: also those that only name it.
-    """
+    connection: Connection, document_ids: Iterable[str], *, named: bool = False
+) -> list[str]:
+    """The answers that rest on one of the documents; ``named``: or that only name it."""
     cited = answer_citations.c
-    for ids in chunks(sorted(document_ids)):
-        statement = select(cited.document_id, cited.answer_id).where(cited.document_id.in_(ids))
-        if not named:
-            statement = statement.where(cited.version != NAMED)
-        if quoted:
-            statement = statement.where(cited.end > cited.start)
-        for row in connection.execute(statement.distinct()):
-            yield row.document_id, row.answer_id
+    rest = select(cited.answer_id).where(cited.document_id.in_(VALUES)).distinct()
+    if not named:
+        rest = rest.where(cited.version != NAMED)
+    return sorted({row.answer_id for row in rows_in(connection, rest, document_ids)})
 
 
 def cited_documents(connection: Connection, document_ids: Iterable[str]) -> set[str]:
     """Those of the documents that an answer quotes."""
-    return {known for known, _ in answers_on(connection, document_ids, quoted=True)}
+    cited = answer_citations.c
+    quoted = select(cited.document_id).where(cited.document_id.in_(VALUES), cited.end > cited.start)
+    return {row.document_id for row in rows_in(connection, quoted.distinct(), document_ids)}
 
 
 def titles_of(connection: Connection, document_ids: Collection[str]) -> dict[str, str]:
@@ -113,21 +102,19 @@ def stored_texts(connection: Connection, document_ids: Collection[str]) -> Itera
 
 def forget_documents(
     connection: Connection, removed: RemovedWords, gone: Mapping[str, str]
-) -> list[str]:
-    """Take what answers took of documents out of them; the answers that are stale now.
+) -> None:
+    """Take what answers took of documents out of them; those that rest on them are stale.
 
     Args:
         gone: document id to the title that it has, or had.
     """
-    resting = {answer_id for _, answer_id in answers_on(connection, gone)}
-    beside = {answer_id for _, answer_id in answers_on(connection, gone, named=True)}
-    for ids in chunks(sorted(resting | beside)):
-        for answer_id, kept in sorted(kept_answers(connection, ids).items()):
+    resting = set(answers_on(connection, gone))
+    for ids in chunks(answers_on(connection, gone, named=True)):
+        for answer_id, kept in kept_answers(connection, ids).items():
             forgotten(kept, removed, gone)
             kept.stale = kept.stale or answer_id in resting
             rewrite_rows(connection, kept)
     _forget_titles(connection, removed)
-    return sorted(resting)
 
 
 def forgotten(kept: Kept, removed: RemovedWords, gone: Mapping[str, str]) -> None:

@@ -279,80 +279,73 @@ def reference(place: int, sort: str = "") -> str:
 def kept_form(connection: Connection, answer: Answer) -> Kept:
     """An answer as it is to be kept, with its documents as they are now.
 
-    Rows whose document is not there have no title, and no ``shape`` yet.
+    Rows say what the answer calls their document (``called``), and which version is live (None
+    where the document is gone).
     """
     body = _every_string(to_plain(answer), _without_marks)
     rows = _document_rows(connection, answer, body)
-    told = {one.document_id: (one.title, one.url) for one in answer.citations}
-    told |= {one.id: (one.title, one.url) for one in answer.related if one.kind == "document"}
-    numbers: dict[str, int] = {}
-    for row in rows:
-        numbers.setdefault(row["document_id"], row["ordinal"])
+    first: dict[str, Plain] = {}
     titles: dict[str, str] = {}
-    addresses: dict[str, str] = {}
-    for document_id, place in numbers.items():
-        live = rows[place]
-        title, url = told.get(document_id, (live["title"], ""))
-        titles.setdefault(title or "", reference(place))
-        titles.setdefault(live["title"] or "", reference(place))
-        if url and url == (live["url"] or live["uri"]):
-            addresses[document_id] = reference(place, "u")
-        live["told_title"] = title or ""
     for row in rows:
-        row["url"] = row["url"] or row.pop("uri")
-    titles.pop("", None)
-    return Kept(_referring(body, numbers, titles, addresses), stale=False, rows=rows)
+        first.setdefault(row["document_id"], row)
+    for row in first.values():
+        for title in {row["called"], row["title"] or ""} - {"", REMOVED}:
+            titles.setdefault(title, reference(row["ordinal"]))
+    return Kept(_referring(body, first, titles), stale=False, rows=rows)
 
 
 def _document_rows(connection: Connection, answer: Answer, body: Plain) -> list[Plain]:
     """What the answer cites; then what it only lists, and what it only names."""
-    cited = [
+    cited = {citation.document_id for citation in answer.citations}
+    in_rows = sorted(listed(body) - cited)
+    beside = sorted(_named(connection, answer.related) - cited - listed(body))
+    live = {
+        row.id: {"live": row.version, "title": row.title, "url": row.url or row.uri}
+        for row in rows_in(connection, _LIVE, [*cited, *in_rows, *beside])
+    }
+    called = {one.id: one.title for one in answer.related if one.kind == "document"}
+    called |= {citation.document_id: citation.title for citation in answer.citations}
+    rows = [
         (one.document_id, one.version, one.source_span.start, one.source_span.end, one.id)
         for one in answer.citations
     ]
-    in_rows, seen = listed(body), {known for known, *_ in cited}
-    beside = _named(connection, answer.related) - seen - in_rows
-    statement = select(
-        documents.c.id,
-        documents.c.version.label("live"),
-        documents.c.title,
-        documents.c.url,
-        documents.c.uri,
-    ).where(documents.c.id.in_(VALUES))
-    wanted = [*seen, *in_rows, *beside]
-    live = {row.id: dict(row._mapping) for row in rows_in(connection, statement, wanted)}
-    nothing: Plain = dict.fromkeys(("live", "title", "url", "uri"))
-    rows = [*cited]
     # What only a row of the table rests on has no place, since nothing is quoted of it.
-    rows += [
-        (one, live.get(one, nothing)["live"] or "-", 0, 0, 0) for one in sorted(in_rows - seen)
-    ]
-    rows += [(one, NAMED, 0, 0, 0) for one in sorted(beside)]
+    rows += [(one, live[one]["live"] if one in live else _LISTED, 0, 0, 0) for one in in_rows]
+    rows += [(one, NAMED, 0, 0, 0) for one in beside]
     names = ("document_id", "version", "start", "end", "number")
     return [
-        {**live.get(row[0], nothing), **dict(zip(names, row, strict=True))}
-        | {"answer_id": answer.id, "ordinal": place, "shape": ""}
+        dict(zip(names, row, strict=True))
+        | live.get(row[0], {"live": None, "title": None, "url": None})
+        | {"answer_id": answer.id, "ordinal": place, "shape": "", "called": called.get(row[0], "")}
         for place, row in enumerate(rows)
     ]
 
 
-def _referring(
-    body: Plain, numbers: Mapping[str, int], titles: Mapping[str, str], addresses: Mapping[str, str]
-) -> Plain:
+_LIVE = select(
+    documents.c.id, documents.c.version, documents.c.title, documents.c.url, documents.c.uri
+).where(documents.c.id.in_(VALUES))
+
+
+def _referring(body: Plain, first: Mapping[str, Plain], titles: Mapping[str, str]) -> Plain:
     """The body with references in place of titles, wherever it names one of its documents.
 
     Quotations, sentences that were taken word for word, and what the asker wrote stay.
+
+    Args:
+        first: the first row of each document; ``titles``: each title to what stands for it.
     """
-    text, moved = edited(body["text"], sorted(set(_edits(body, numbers, titles))))
+    text, moved = edited(body["text"], list(_edits(body, first, titles)))
     new = said_beside(body, any_title_changed(titles)) | {"text": text}
-    for cited in new["citations"]:
-        cited["title"] = reference(numbers[cited["document_id"]])
-        cited["answer_span"] = moved_span(cited["answer_span"], moved)
-    for one in (*new["citations"], *new["related"]):
-        sign = addresses.get(one.get("document_id", one["id"]))
-        for name in ("link", "url") if sign else ():
-            if name in one:
-                one[name] = one[name].replace(one["url"], sign, 1)
+    for citation in new["citations"]:
+        citation["title"] = reference(first[citation["document_id"]]["ordinal"])
+        citation["answer_span"] = moved_span(citation["answer_span"], moved)
+    for shown_place in (*new["citations"], *new["related"]):
+        row = first.get(shown_place.get("document_id", shown_place["id"]))
+        url = shown_place["url"]
+        for name in ("link", "url") if row and url and row["url"] == url else ():
+            if row and name in shown_place:
+                sign = reference(row["ordinal"], "u")
+                shown_place[name] = shown_place[name].replace(url, sign, 1)
     for sentence, before in zip(new["sentences"], body["sentences"], strict=True):
         start, end = before["span"]["start"], before["span"]["end"]
         if sentence["text"] == body["text"][start:end]:
@@ -361,36 +354,31 @@ def _referring(
     return new
 
 
-def _edits(body: Plain, numbers: Mapping[str, int], titles: Mapping[str, str]) -> Iterator[Edit]:
+def _edits(body: Plain, first: Mapping[str, Plain], titles: Mapping[str, str]) -> Iterator[Edit]:
     """The places of the text that only name a document: between sentences, and lines of a list."""
-    text, sentences = body["text"], body["sentences"]
-    pattern = titles_pattern(titles)
+    text, pattern = body["text"], titles_pattern(titles)
     if pattern is None:
         return
-    cited = {one["id"]: (one["title"], numbers[one["document_id"]]) for one in body["citations"]}
-    # Of documents of one title, a marker or a label names the one that its sentence cites.
-    own: list[Mapping[str, str]] = [
-        {
-            cited[known][0]: reference(cited[known][1])
-            for known in one["citations"]
-            if known in cited
-        }
-        for one in sentences
-    ]
-    spans = [one["span"] for one in sentences]
-    starts, ends = (
-        [0, *(one["end"] for one in spans)],
-        [*(one["start"] for one in spans), len(text)],
-    )
-    stretches = [
-        (start, end, {**titles, **after, **before})
-        for start, end, before, after in zip(starts, ends, [{}, *own], [*own, {}], strict=True)
-    ]
-    lines = spans[: len(body["table"]["documents"]) + 1] if body.get("table") else []
-    stretches += [(one["start"], one["end"], {**titles}) for one in lines]
-    for start, end, signs in stretches:
-        for found in pattern.finditer(text, start, end):
-            yield found.start(), found.end(), signs[found.group()]
+    cited = {
+        citation["id"]: {citation["title"]: reference(first[citation["document_id"]]["ordinal"])}
+        for citation in body["citations"]
+    }
+    stretches: list[tuple[int, int, dict[str, str]]] = []
+    end, before = 0, dict[str, str]()
+    for place, sentence in enumerate([*body["sentences"], None]):
+        # Of documents of one title, a marker or a label names the one that its sentence cites.
+        numbers = sentence["citations"] if sentence else ()
+        own = {title: sign for known in numbers for title, sign in cited.get(known, {}).items()}
+        span = sentence["span"] if sentence else {"start": len(text), "end": len(text)}
+        stretches.append((end, span["start"], {**titles, **own, **before}))
+        if body.get("table") and place <= len(body["table"]["documents"]):
+            stretches.append((span["start"], span["end"], {**titles, **own}))
+        end, before = span["end"], own
+    done = 0
+    for start, stop, signs in stretches:
+        for found in pattern.finditer(text, max(start, done), stop):
+            done = found.end()
+            yield found.start(), done, signs[found.group()]
 
 
 def said_beside(body: Plain, change: Change) -> Plain:
@@ -415,22 +403,22 @@ def _changed_under(plain: Any, names: Collection[str], change: Change, *, inside
 
 def _named(connection: Connection, related: Iterable[Related]) -> set[str]:
     """The documents whose titles an answer shows as related material."""
-    return {known for one in related for known in _documents_of(connection, one)}
+    return {document_id for one in related for document_id in _documents_of(connection, one)}
 
 
-def _documents_of(connection: Connection, one: Related) -> Iterable[str]:
-    if one.kind == "document":
-        return (one.id,) if one.id else ()
-    titled = select(documents.c.id).where(documents.c.title == one.title)
-    if one.kind == "entity":
+def _documents_of(connection: Connection, related: Related) -> Iterable[str]:
+    if related.kind == "document":
+        return (related.id,) if related.id else ()
+    titled = select(documents.c.id).where(documents.c.title == related.title)
+    if related.kind == "entity":
         statement = titled.join(entities, entities.c.document_id == documents.c.id).where(
-            entities.c.entity_id == one.id
+            entities.c.entity_id == related.id
         )
-        if one.collection:
-            statement = statement.where(aside(documents.c.collection) == one.collection)
+        if related.collection:
+            statement = statement.where(aside(documents.c.collection) == related.collection)
     else:
         statement = titled.join(story_items, story_items.c.document_id == documents.c.id).where(
-            story_items.c.story_id == one.id
+            story_items.c.story_id == related.id
         )
     return connection.execute(statement.distinct()).scalars()
 
@@ -441,19 +429,19 @@ def _documents_of(connection: Connection, one: Related) -> Iterable[str]:
 def listed(body: Plain) -> set[str]:
     """The documents that the rows of the table rest on."""
     table = body.get("table")
-    return {known for row in table["documents"] for known in row} if table else set()
+    return {document_id for row in table["documents"] for document_id in row} if table else set()
 
 
 def markers(body: Plain, text: str) -> Iterator[tuple[int, int, int]]:
     """The number of each citation in ``text`` with where the inside of its marker stands."""
     for sentence in body["sentences"]:
         place = sentence["span"]["end"]
-        for known in sentence["citations"]:
+        for number in sentence["citations"]:
             start = text.find("[", place, place + 2)
             close = text.find("]", start)
             if start < 0 or close < 0:
                 break
-            yield known, start + 1, close
+            yield number, start + 1, close
             place = close + 1
 
 
