@@ -6,12 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sqlalchemy.engine import make_url
 from tests.store.made import change, known
 
 from wellread.answers import Answer, Confidence, Related
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.asking.answer_records import _has
 from wellread.types import EntityFacts
 
 
@@ -139,13 +137,6 @@ def test_a_search_stays_with_its_owner(catalogue: Catalogue) -> None:
     assert found(catalogue, "parrot") == []
     assert found(catalogue, "parrot", "bob") == ["ses_2"]
     assert found(catalogue, "\ud83d") == []
-
-
-def test_postgresql_searches_with_its_own_means() -> None:
-    statement = str(_has("50%").compile(dialect=make_url("postgresql://").get_dialect()()))
-    assert "folded(sessions.title) LIKE folded(" in statement
-    assert "folded(answers.text) LIKE folded(" in statement
-    assert statement.count("ESCAPE '/'") == 4
 
 
 @pytest.mark.sqlite_only

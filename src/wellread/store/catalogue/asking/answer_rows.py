@@ -538,23 +538,6 @@ def blacked(text: str) -> str:
     return _LETTER.sub(lambda found: found[1] or BLANK, text)
 
 
-def titles_changed(pairs: Iterable[tuple[str, str]]) -> Callable[[str], str]:
-    """Puts the second in the place of the first of each pair of titles, the longest first.
-
-    A title of one word may be anybody's word: it counts where it stands in quotation marks only.
-    """
-    new = {old: title for old, title in pairs if old.strip() and old != title}
-    if not new:
-        return str
-    titles = sorted(new, key=len, reverse=True)
-    several = "|".join(re.escape(title) for title in titles if len(title.split()) > 1)
-    single = "|".join(re.escape(title) for title in titles if len(title.split()) == 1)
-    parts = [rf"(?<!\w)(?:{several})(?!\w)"] if several else []
-    parts += [rf"(?<=“)(?:{single})(?=”)"] if single else []
-    named = re.compile("|".join(parts))
-    return lambda text: named.sub(lambda found: new[found.group()], text)
-
-
 def titles_pattern(titles: Collection[str]) -> re.Pattern[str] | None:
     """Any of the titles as whole words; not numbers, as those stand in markers too."""
     words = (title for title in titles if title.strip() and not title.isdigit())
@@ -568,6 +551,22 @@ def any_title_changed(titles: Mapping[str, str]) -> Callable[[str], str]:
     if pattern is None:
         return str
     return lambda text: pattern.sub(lambda found: titles[found.group()], text)
+
+
+def titles_changed(pairs: Iterable[tuple[str, str]]) -> Callable[[str], str]:
+    """Puts the second in the place of the first of each pair of titles, the longest first.
+
+    A title of one word may be anybody's word: it counts where it stands in quotation marks only.
+    """
+    new = {old: title for old, title in pairs if old != title}
+    pattern = titles_pattern(new)
+
+    def title(found: re.Match[str]) -> str:
+        old, text = found.group(), found.string
+        quoted = text[: found.start()].endswith("“") and text[found.end() :].startswith("”")
+        return new[old] if quoted or len(old.split()) > 1 else old
+
+    return (lambda text: pattern.sub(title, text)) if pattern else str
 
 
 def _words(text: str) -> list[str]:
