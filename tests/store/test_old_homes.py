@@ -135,17 +135,25 @@ def test_an_old_schema_becomes_that_of_the_code(old: Path) -> None:
     with engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         assert compare_metadata(context, metadata) == []
-        assert {*inspect(connection).get_table_names()} == {*metadata.tables, "alembic_version"}
+        there = inspect(connection)
+        assert {*there.get_table_names()} == {*metadata.tables, "alembic_version"}
+        for table in metadata.sorted_tables:
+            key = there.get_pk_constraint(table.name)["constrained_columns"]
+            assert set(key) == {column.name for column in table.primary_key}
     engine.dispose()
 
 
 def test_answers_and_reports_are_shown_as_they_were(tmp_path: Path) -> None:
     home = unpacked(LIVED, tmp_path)
     expected = json.loads((tmp_path / "expected.json").read_text())
+    with closing(sqlite3.connect(home / "catalogue.db")) as plain, plain:
+        plain.execute("UPDATE answers SET stale = 1 WHERE answered_by = 'none'")
+        (declined,) = plain.execute("SELECT id FROM answers WHERE answered_by = 'none'").fetchone()
     catalogue = Catalogue.open(home / "catalogue.db")
     shown = {known: to_plain(catalogue.answer(known)) for known in expected["answers"]}
     assert shown == expected["answers"]
-    assert {one.id: one.stale for one in catalogue.answers()} == expected["stale"]
+    stale = {one.id: one.stale for one in catalogue.answers()}
+    assert stale == expected["stale"] | {declined: True}
     assert to_plain(catalogue.research.report(expected["run"])) == expected["report"]
     for session, turns in expected["turns"].items():
         assert [one.id for one in catalogue.sessions.turns(session, "", 9)] == turns

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import (
     JSON,
@@ -27,6 +27,7 @@ from sqlalchemy import (
     text,
     update,
 )
+from sqlalchemy.schema import CreateColumn
 
 from wellread.answers import Answer
 from wellread.codec import from_plain
@@ -37,9 +38,6 @@ from wellread.store.catalogue.documents.name_records import fill
 from wellread.store.catalogue.reader_collections import move_documents
 from wellread.store.schema.database import chunks
 from wellread.store.schema.tables import HEAD, answers, metadata, research_runs, sessions
-
-if TYPE_CHECKING:
-    from alembic.operations import Operations
 
 OLD = tuple(f"000{number}" for number in range(1, 9))
 Plain = dict[str, Any]
@@ -53,22 +51,17 @@ def convert(connection: Connection, current: str, home: Path | None = None) -> N
         current: the schema that it has.
         home: the folder of the home, whose kept files move with their documents.
     """
-    # Alembic takes a tenth of a second to load, and is needed once per release.
-    from alembic.migration import MigrationContext  # noqa: PLC0415
-    from alembic.operations import Operations  # noqa: PLC0415
-
-    operations = Operations(MigrationContext.configure(connection))
     before = inspect(connection)
     named = "document_names" in before.get_table_names()
     old = {name: _columns(before, name) for name in before.get_table_names()}
     bodies = _with_parts(_bodies(connection), current)
-    _add(connection, operations, old)
+    _add(connection, old)
     if "readers" in old["documents"]:
         move_documents(connection, home)
         bodies = _bodies(connection)
-    _indexes(connection, operations)
-    _take_out(connection, operations)
-    _sessions(connection, operations)
+    _indexes(connection)
+    _take_out(connection)
+    _sessions(connection)
     if not named:
         fill(connection)
     _answers(connection, bodies)
@@ -82,7 +75,7 @@ def _columns(found: Inspector, name: str) -> set[str]:
 # --- tables ---
 
 
-def _add(connection: Connection, operations: Operations, old: Mapping[str, set[str]]) -> None:
+def _add(connection: Connection, old: Mapping[str, set[str]]) -> None:
     """Make what is not there: tables with their indexes, and columns."""
     metadata.create_all(connection)
     for made in metadata.sorted_tables:
@@ -92,7 +85,8 @@ def _add(connection: Connection, operations: Operations, old: Mapping[str, set[s
                 new = Column(
                     column.name, column.type, nullable=column.nullable, server_default=default
                 )
-                operations.add_column(made.name, new)
+                written = CreateColumn(new).compile(dialect=connection.dialect)
+                connection.exec_driver_sql(f'ALTER TABLE "{made.name}" ADD COLUMN {written}')
 
 
 def _default(column: Column[Any]) -> Any:
@@ -107,32 +101,31 @@ def _default(column: Column[Any]) -> Any:
     return "" if isinstance(kind, String | Text) else "0"
 
 
-def _take_out(connection: Connection, operations: Operations) -> None:
+def _take_out(connection: Connection) -> None:
     """Drop the tables and columns that are not kept any more."""
     found = inspect(connection)
     for name in found.get_table_names():
         if name not in metadata.tables:
             if name != "alembic_version":
-                operations.drop_table(name)
+                connection.exec_driver_sql(f'DROP TABLE "{name}"')
             continue
         for column in _columns(found, name) - set(metadata.tables[name].c.keys()):
-            # Not as a batch: that makes the table anew, and what hangs on its rows would go too.
-            operations.drop_column(name, column)
+            connection.exec_driver_sql(f'ALTER TABLE "{name}" DROP COLUMN "{column}"')
 
 
-def _sessions(connection: Connection, operations: Operations) -> None:
+def _sessions(connection: Connection) -> None:
     """Sessions of the same name of two owners are two."""
     key = inspect(connection).get_pk_constraint(sessions.name)["constrained_columns"]
     if set(key) == {"id", "owner"}:
         return
     rows = [dict(row._mapping) for row in connection.execute(select(sessions))]
-    operations.drop_table(sessions.name)
+    sessions.drop(connection)
     sessions.create(connection)
     if rows:
         connection.execute(insert(sessions), rows)
 
 
-def _indexes(connection: Connection, operations: Operations) -> None:
+def _indexes(connection: Connection) -> None:
     """Make the indexes that are not there, and drop those that are not wanted any more."""
     found = inspect(connection)
     for made in metadata.sorted_tables:
@@ -143,7 +136,7 @@ def _indexes(connection: Connection, operations: Operations) -> None:
             if not index.get("duplicates_constraint")
         }
         for name in there - wanted.keys():
-            operations.drop_index(str(name), made.name)
+            connection.exec_driver_sql(f'DROP INDEX "{name}"')
         for name in wanted.keys() - there:
             wanted[name].create(connection)
 
