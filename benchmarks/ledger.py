@@ -44,7 +44,7 @@ from wellread.calls import Call
 from wellread.identity import sentence_hash, tagged_hash
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.store.schema.feedback_values import Feedback, SentenceRating
+from wellread.store.schema.stored_values import Feedback, SentenceRating
 
 ANSWERS, GAPS, CALLS = 10_000, 1_000, 20_000
 QUESTIONS = 60

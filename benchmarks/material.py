@@ -29,7 +29,7 @@ from wellread.ingest.parsing.parse import split
 from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens
 from wellread.store.base import IndexRow
-from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Document, Kind, Passage, Span
 
 logger = logging.getLogger(__name__)

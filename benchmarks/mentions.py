@@ -27,7 +27,7 @@ from benchmarks.record import save
 from wellread.identity import document_id
 from wellread.ingest.joining.mention_linking import forms_of, link_mentions
 from wellread.store.catalogue import Catalogue
-from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Document, EntityFacts
 
 COLLECTION = "c"

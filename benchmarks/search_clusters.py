@@ -43,8 +43,7 @@ from wellread.kb.index_parts import INDEX_FOLDER
 from wellread.store.base import Fingerprint, IndexRow, KeptIndex, ServiceAddress
 from wellread.store.index.lance import LanceIndex
 from wellread.store.index.lance_tables import table_name
-from wellread.store.index.opensearch.cluster import cluster_of
-from wellread.store.index.opensearch.cluster_address import read_address
+from wellread.store.index.opensearch.cluster import cluster_of, read_address
 from wellread.store.index.opensearch.passage_index import OpenSearchIndex
 from wellread.types import Candidate, Filters, Span
 

@@ -45,7 +45,7 @@ from wellread.ask.understand.followups.conversation import opened
 from wellread.evaluation.bootstrap import Interval, bootstrap, paired_difference
 from wellread.identity import document_id, tagged_hash, version_of
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Document, Filters, Locator, Span
 

@@ -35,7 +35,7 @@ from wellread.ingest.parsing.parse import split
 from wellread.ingest.pipeline.commit import index_rows
 from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens
-from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Span
 
 DEV, TEST = 0, 1

@@ -202,9 +202,9 @@ def quick_schema(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         found = made.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid")
         statements = [sql for (sql,) in found]
 
-    def upgraded(connection: Connection, home: Path | None = None) -> None:
+    def upgraded(connection: Connection) -> None:
         if connection.dialect.name != "sqlite" or inspect(connection).get_table_names():
-            return upgrade(connection, home=home)
+            return upgrade(connection)
         for sql in statements:
             connection.exec_driver_sql(sql)
         connection.execute(text("INSERT INTO alembic_version VALUES (:head)"), {"head": HEAD})

@@ -13,7 +13,7 @@ from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import Vocabulary, forms_of, people
 from wellread.errors import RequestError
 from wellread.questions import Analysis
-from wellread.store.catalogue.graph.entity_nodes import EntityNode
+from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.text.tokens import key_of
 from wellread.types import Filters, Mode
 

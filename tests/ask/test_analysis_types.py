@@ -17,7 +17,7 @@ from wellread.ask.understand.question_type import Named, learned, masked_questio
 from wellread.ask.understand.vocabulary import Vocabulary, forms_of
 from wellread.models.base import Purpose
 from wellread.questions import Analysis, QuestionType
-from wellread.store.catalogue.graph.entity_nodes import EntityNode
+from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.text.tokens import key_of
 
 NODES = [

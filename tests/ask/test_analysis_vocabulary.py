@@ -15,8 +15,8 @@ from wellread.ask.understand.vocabulary import people, vocabulary_of
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.store.catalogue.documents.collection_records import stamps_of
-from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
 from wellread.store.schema.database import Database
+from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Document, EntityFacts, Relation
 

@@ -24,7 +24,7 @@ from wellread.ingest.remove import remove_documents
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Excerpt, Scores
-from wellread.store.catalogue.asking.past_answers import AnswerCache
+from wellread.store.catalogue.asking.answer_records import AnswerCache
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
 from wellread.testing.reader_contract import ReadableReader
@@ -421,7 +421,7 @@ async def test_an_explanation_needs_the_whole_way(home: Path) -> None:
 async def test_the_oldest_go_when_there_are_too_many(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wellread.store.catalogue.asking.past_answers.MOST", 2)
+    monkeypatch.setattr("wellread.store.catalogue.asking.answer_records.MOST", 2)
     with opened(home) as kb:
         for number in range(4):
             await ask(kb, f"{ASKED} {number}")

@@ -15,7 +15,7 @@ from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.features.asking.explanations import explanation
 from wellread.store.catalogue.learning.feedback_records import FeedbackMark, MarkKind
-from wellread.store.schema.feedback_values import Feedback
+from wellread.store.schema.stored_values import Feedback
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters, Hit
 

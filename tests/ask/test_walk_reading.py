@@ -17,7 +17,7 @@ from wellread.ask.aggregate.read.walk_reading import (
     learned,
 )
 from wellread.questions import NamedEntity
-from wellread.store.catalogue.graph.relation_network import RelationKind
+from wellread.store.catalogue.documents.relation_network import RelationKind
 from wellread.text.tokens import tokens_of
 from wellread.types import Span
 

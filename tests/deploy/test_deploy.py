@@ -16,7 +16,7 @@ from sqlalchemy import make_url
 
 from wellread.config import load_settings, settings_table
 from wellread.store.base import ServiceAddress
-from wellread.store.index.opensearch.cluster_address import read_address
+from wellread.store.index.opensearch.cluster import read_address
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 WHOLE = "WELLREAD_DEPLOY"  # with it the backup is run, which starts the program six times

@@ -21,9 +21,8 @@ def place_of(base: str, options: str = "", own: str = "b1") -> ServiceAddress:
 def drop_all(base: str) -> None:
     """Drop everything whose name begins with ``base``."""
     # Here, as the client is an extra, and most who import this module name no cluster.
-    from wellread.store.index.opensearch.cluster import cluster_of
-    from wellread.store.index.opensearch.cluster_address import read_address
-    from wellread.store.index.opensearch.index_names import drop
+    from wellread.store.index.opensearch.cluster import cluster_of, read_address
+    from wellread.store.index.opensearch.index_copies import drop
 
     cluster = cluster_of(read_address(place_of(base)))
     drop(cluster, cluster.run("list", lambda client: client.indices.get(index=f"{base}*")))

@@ -15,7 +15,7 @@ from wellread.kb import home_catalogue
 from wellread.kb.home_catalogue import CATALOGUE_FILE, CataloguePlace
 from wellread.store.catalogue import Catalogue
 from wellread.store.schema.database import Database
-from wellread.store.schema.learning_tables import metadata
+from wellread.store.schema.tables import metadata
 
 URL_VARIABLE = "WELLREAD_CATALOGUE_URL"
 

@@ -9,7 +9,7 @@ import pytest
 
 from wellread.ingest.run import add, sync
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.store.catalogue.graph.relation_network import RelationNames
+from wellread.store.catalogue.documents.relation_network import RelationNames
 from wellread.store.catalogue.run_logs import JobItem
 from wellread.testing.embedding import ReadableEmbedder
 

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from wellread.answers import Answer
 from wellread.facade import Wellread
-from wellread.ingest.integrity import damage
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.remove import remove_collection, remove_conversation, remove_named
 from wellread.ingest.run import add, sync
 from wellread.kb import KnowledgeBase
-from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.learning.feedback_giving import give_feedback
-from wellread.store.schema.catalogue_values import REMOVED
+from wellread.store.schema.stored_values import REMOVED
 from wellread.store.schema.tables import metadata
 from wellread.testing.embedding import ReadableEmbedder
+from wellread.types import Span
 
 FERRY = """---
 tags: [quixotic]
@@ -59,6 +54,7 @@ NEWS = """<rss version="2.0"><channel><title>Harbour news</title><link>https://x
 SEALS = "Nineteen grey seals were counted on the northern pier."
 SEALS_NOW = "Seals left in May."
 QUOTED = "It carries ninety passengers."
+ANSWERS = ("answers", "answer_sentences", "answer_citations")
 QUESTIONS = {
     "quoting": "How many passengers does the ferry Osprey carry?",
     "listing": "How many documents mention Osprey?",
@@ -139,7 +135,7 @@ def test_an_update_leaves_what_answers_quote_and_nothing_else(town: Town) -> Non
         assert word not in left
     assert QUOTED in left  # what an answer quoted, it keeps
     for words in (QUOTED, "zelkova"):
-        assert words not in town.everything(besides=("answers",))
+        assert words not in town.everything(besides=ANSWERS)
     assert verify(town.kb).problems == ()
 
 
@@ -178,52 +174,27 @@ def test_a_report_of_research_points_to_the_same_stretches(town: Town) -> None:
         assert new.title == old.title
 
 
-@pytest.mark.sqlite_only
 def test_a_title_in_markers_changes_with_all_spans_behind_it(town: Town) -> None:
-    answer = town.answers["quoting"]
-    marked = answer.text.replace("[1]", "[Xylograph Memorandum]", 1)
-    with closing(sqlite3.connect(town.kb.home / CATALOGUE_FILE)) as plain, plain:
-        (body,) = plain.execute("SELECT body FROM answers WHERE id = ?", (answer.id,)).fetchone()
-        made = json.loads(body)
-        longer = len(marked) - len(answer.text)
-        place = answer.text.index("[1]")
-        for one in [*made["sentences"], *made["citations"]]:
-            span = one.get("span") or one["answer_span"]
-            for end in ("start", "end"):
-                span[end] += longer * (span[end] > place)
-        made["text"] = marked
-        plain.execute("UPDATE answers SET body = ? WHERE id = ?", (json.dumps(made), answer.id))
-    before = [one.span.of(marked) for one in town.now("quoting").sentences]
+    answer, marker = town.answers["quoting"], "[Xylograph Memorandum]"
+    place, longer = answer.text.index("[1]"), len(marker) - len("[1]")
+
+    def behind(span: Span) -> Span:
+        return Span(start=span.start + longer * (span.start > place),
+                    end=span.end + longer * (span.end > place))  # fmt: skip
+
+    given = replace(
+        answer,
+        text=answer.text.replace("[1]", marker, 1),
+        citations=tuple(replace(c, answer_span=behind(c.answer_span)) for c in answer.citations),
+        sentences=tuple(replace(one, span=behind(one.span)) for one in answer.sentences),
+    )
+    town.kb.catalogue.record_answer(given)
+    assert town.now("quoting") == given
     (town.folder / "zanzibook.md").write_text(FERRY_NOW)
     add(town.kb, [str(town.folder)])
     now = town.now("quoting")
     assert "[Plain report]" in now.text
-    assert [one.span.of(now.text) for one in now.sentences] == before
-
-
-@pytest.mark.sqlite_only
-def test_a_former_title_that_an_older_release_left_is_found_and_mended(town: Town) -> None:
-    (town.folder / "zanzibook.md").write_text(FERRY_NOW)
-    add(town.kb, [str(town.folder)])
-    with closing(sqlite3.connect(town.kb.home / CATALOGUE_FILE)) as plain, plain:
-        for name in ("quoting", "declined"):
-            made, known = _plain(town, name), town.answers[name].id
-            for part in ("citations", "related"):
-                told = json.dumps(made[part]).replace("Plain report", "Xylograph Memorandum")
-                made[part] = json.loads(told)
-            body = json.dumps(made)
-            plain.execute("UPDATE answers SET body = ? WHERE id = ?", (body, known))
-    found = [one.subject for one in verify(town.kb).problems if one.kind == damage.QUOTING]
-    assert sorted(found) == sorted(town.answers[name].id for name in ("quoting", "declined"))
-    assert verify(town.kb, repair=True).clean
-    assert "Xylograph" not in town.everything()
-
-
-def _plain(town: Town, name: str) -> dict[str, Any]:
-    with closing(sqlite3.connect(town.kb.home / CATALOGUE_FILE)) as plain:
-        statement = "SELECT body FROM answers WHERE id = ?"
-        (body,) = plain.execute(statement, (town.answers[name].id,)).fetchone()
-    return dict(json.loads(body))
+    assert [one.span.of(now.text) for one in now.sentences] == [one.text for one in given.sentences]
 
 
 def test_what_was_removed_stays_nameless_when_its_file_is_there_again(town: Town) -> None:
@@ -239,11 +210,11 @@ def test_what_was_removed_stays_nameless_when_its_file_is_there_again(town: Town
 
 
 def test_why_a_source_matters_names_nothing_that_left(town: Town) -> None:
-    made, known = _plain(town, "quoting"), town.answers["quoting"].id
-    for cited in made["citations"]:
-        cited["why"] = "The Xylograph Memorandum alone tells it."
-    with closing(sqlite3.connect(town.kb.home / CATALOGUE_FILE)) as plain, plain:
-        plain.execute("UPDATE answers SET body = ? WHERE id = ?", (json.dumps(made), known))
+    told = "The Xylograph Memorandum alone tells it."
+    given = town.answers["quoting"]
+    cited = tuple(replace(one, why=told) for one in given.citations)
+    town.kb.catalogue.record_answer(replace(given, citations=cited))
+    assert {one.why for one in town.now("quoting").citations} == {told}
     remove_named(town.kb, "default", [str(town.folder / "zanzibook.md")])
     assert {cited.why for cited in town.now("quoting").citations} == {""}
     assert "Xylograph" not in town.everything()
@@ -254,7 +225,7 @@ def test_an_entry_of_a_feed_that_changed_leaves_its_title_and_text(town: Town) -
     (town.folder / "news.xml").write_text(news)
     sync(town.kb, [str(town.folder)])
     assert "Jabberseal" not in town.everything()
-    assert SEALS not in town.everything(besides=("answers",))
+    assert SEALS not in town.everything(besides=ANSWERS)
     assert town.now("news").citations[0].title == "Seals"
 
 

@@ -24,9 +24,8 @@ from wellread.ingest.joining.mention_linking import (
     link_mentions,
 )
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.graph.entity_nodes import EntityNode
-from wellread.store.catalogue.graph.mention_records import MentionScans
-from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.catalogue.documents.entity_nodes import EntityNode, MentionScans
+from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Document, EntityFacts
 
 
@@ -380,7 +379,7 @@ KILLED = """
 import os, signal, sys
 from wellread.ingest.joining import mention_linking as mentions
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.graph.mention_records import MentionScans
+from wellread.store.catalogue.documents.entity_nodes import MentionScans
 mentions.BATCH_DOCUMENTS = 3
 keep, count = MentionScans.keep, [0]
 def keep_two(self, names, found):

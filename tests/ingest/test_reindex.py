@@ -48,7 +48,7 @@ from wellread.models.base import Embedder, Purpose
 from wellread.store.base import Fingerprint, IndexRow
 from wellread.store.index.lance import LanceIndex
 from wellread.store.index.lance_tables import table_name
-from wellread.store.schema.catalogue_values import SourceRecord
+from wellread.store.schema.stored_values import SourceRecord
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Candidate, Document, Filters
 

@@ -32,7 +32,7 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Purpose
 from wellread.store.base import IndexRow
 from wellread.store.catalogue import Catalogue
-from wellread.store.schema.catalogue_values import SourceChange, VersionKey
+from wellread.store.schema.stored_values import SourceChange, VersionKey
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters
 

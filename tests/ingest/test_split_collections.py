@@ -1,4 +1,4 @@
-"""The upgrade from documents that name their readers to rights per collection (migration 0008)."""
+"""The upgrade from documents that name their readers to rights per collection (of schema 0007)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import JSON, bindparam, text
 from tests.doubles.postgres_server import Databases
 
 from wellread.answers import Question
 from wellread.ask.answer import answer, final
+from wellread.codec import to_plain
 from wellread.identity import Asker
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.pipeline.commit import recover
@@ -46,15 +47,18 @@ THERE = {
     "talk.vtt": CREW,
     "news.jsonl#L2": ANA,
 }
-BEFORE = (  # how the schema of 0007 differs from today's
-    "ALTER TABLE answer_facts DROP COLUMN quoted",
+BEFORE = (  # how the schema of 0007 differs from today's, as far as it matters
     "DROP TABLE document_names",
-    "DROP INDEX ix_documents_collection_published_at",
     *(f"ALTER TABLE {name} ADD COLUMN readers TEXT" for name in ("documents", "sources")),
     "ALTER TABLE job_items ADD COLUMN readers TEXT",
     "CREATE INDEX ix_documents_readers_collection ON documents (readers, collection)",
-    "CREATE INDEX ix_job_items_job_id ON job_items (job_id)",
+    "DROP TABLE answer_sentences",
+    "ALTER TABLE answers DROP COLUMN text",
+    "ALTER TABLE answers DROP COLUMN type",
     "UPDATE alembic_version SET version_num = '0007'",
+    "CREATE TABLE answer_evidence (answer_id TEXT, document_id TEXT)",
+    "INSERT INTO answer_evidence SELECT answer_id, document_id FROM answer_citations",
+    "DROP TABLE answer_citations",
 )
 
 
@@ -93,6 +97,9 @@ def kb(opening: Open, tmp_path: Path) -> KnowledgeBase:
     view = seen_by(kb, Asker(owner=ana.id, reads=frozenset({"default"})))
     given = asyncio.run(final(answer(view, asked)))
     with opening().catalogue._database.write() as connection:  # no view of an asker is left
+        body = bindparam("body", type_=JSON)
+        connection.execute(text("UPDATE answers SET body = :body").bindparams(body),
+                           {"body": to_plain(given)})  # fmt: skip
         for statement in BEFORE:
             connection.execute(text(statement))
         for end, names in READERS.items():

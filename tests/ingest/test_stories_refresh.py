@@ -13,9 +13,8 @@ from wellread.errors import StoreError
 from wellread.ingest.joining import story_refresh as making
 from wellread.ingest.joining.story_refresh import StoryReport, refresh
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.store.catalogue.stories.story_records import Stories
-from wellread.store.catalogue.stories.story_rows import ItemRecord, Story
-from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.catalogue.documents.story_records import ItemRecord, Stories, Story
+from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Document, Kind
 

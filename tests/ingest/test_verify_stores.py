@@ -27,7 +27,7 @@ from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.kb.index_parts import INDEX_FOLDER
 from wellread.store.base import Fingerprint, IndexKey
 from wellread.store.catalogue.documents.integrity import Integrity
-from wellread.store.catalogue.documents.raw_reads import Body
+from wellread.store.catalogue.documents.lookup import Body
 from wellread.store.index import lance_tables
 from wellread.store.index.lance_tables import table_name
 from wellread.testing.embedding import ReadableEmbedder
@@ -642,7 +642,7 @@ def test_an_answer_that_rests_on_what_changed_is_marked(
     kb: KnowledgeBase, ferry: tuple[str, str]
 ) -> None:
     kb.catalogue.record_answer(answer_about(ferry))
-    by_sql(kb, "UPDATE answer_evidence SET version = 'ver_old'")
+    by_sql(kb, "UPDATE answer_citations SET version = 'ver_old'")
     check(kb, (damage.NOT_STALE, "ans_1"))
     assert [each.stale for each in kb.catalogue.answers()] == [True]
 
@@ -652,8 +652,7 @@ def test_an_answer_that_quotes_what_was_removed_forgets_it(
     kb: KnowledgeBase, ferry: tuple[str, str]
 ) -> None:
     kb.catalogue.record_answer(answer_about(ferry))
-    by_sql(kb, "UPDATE answers SET body = replace(body, ?, 'doc_gone')", ferry[0])
-    by_sql(kb, "UPDATE answer_evidence SET document_id = 'doc_gone'")
+    by_sql(kb, "UPDATE answer_citations SET document_id = 'doc_gone'")
     check(kb, (damage.NOT_STALE, "ans_1"), (damage.QUOTING, "ans_1"))
     kept = kb.catalogue.answer("ans_1")
     assert kept is not None

@@ -20,7 +20,7 @@ from wellread.ingest.sources.discover import FoundFile, find_files
 from wellread.ingest.watch import watch
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.store.catalogue.run_logs import JobItem
-from wellread.store.schema.catalogue_values import SourceRecord
+from wellread.store.schema.stored_values import SourceRecord
 from wellread.testing.embedding import ReadableEmbedder
 
 PATIENCE = 20.0  # seconds; a test that waits this long has failed

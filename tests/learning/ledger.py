@@ -15,7 +15,7 @@ from wellread.answers import (
     Verdict,
     VerdictName,
 )
-from wellread.store.schema.feedback_values import Feedback
+from wellread.store.schema.stored_values import Feedback
 from wellread.types import Locator, Span
 
 Band = Literal["high", "medium", "low", "none"]

@@ -25,7 +25,7 @@ from wellread.learning.gaps.entry_suggestion import suggest_entry
 from wellread.learning.gaps.gap_closing import why_open
 from wellread.learning.gaps.gap_clusters import cluster_named, clusters_of, with_missing
 from wellread.learning.question_patterns import question_patterns
-from wellread.store.schema.catalogue_values import Gap
+from wellread.store.schema.stored_values import Gap
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters
 

@@ -27,7 +27,7 @@ from wellread.questions import Analysis, LearnedPreference, Preferences, SourceR
 from wellread.serve.cli import app as cli
 from wellread.serve.server.app import create_app
 from wellread.store.catalogue.learning.preference_records import KeptPreferences
-from wellread.store.schema.feedback_values import Feedback
+from wellread.store.schema.stored_values import Feedback
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
 from wellread.types import Filters

@@ -18,7 +18,7 @@ from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.serve.cli import app
 from wellread.serve.server.app import create_app
-from wellread.store.schema.feedback_values import Feedback
+from wellread.store.schema.stored_values import Feedback
 from wellread.testing.embedding import ReadableEmbedder
 
 ASKED = "What does membership of the tool library cost?"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -10,24 +10,15 @@ from typing import Any
 
 import pytest
 import time_machine
-from sqlalchemy import Executable, create_engine, select, text
+from sqlalchemy import Executable, select
 from tests.learning.ledger import NOW, cited, rated, sentence, unanswered
 
 from wellread.answers import VerdictName
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.asking import answer_facts_records
 from wellread.store.catalogue.learning.answer_figures import Within
-from wellread.store.schema.database import MIGRATIONS
-from wellread.store.schema.learning_tables import answer_facts, answer_steps, answer_topics
+from wellread.store.schema.tables import answer_facts, answer_steps, answer_topics
 
 ALL = Within()
-
-
-@pytest.fixture
-def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
-    opened = Catalogue.open(tmp_path / "catalogue.db")
-    yield opened
-    opened.close()
 
 
 def rows(catalogue: Catalogue) -> list[int]:
@@ -192,61 +183,6 @@ def test_a_change_while_it_is_worked_out_is_seen_the_next_time(
     assert catalogue.figures.sums(ALL).asked == 0
     monkeypatch.setattr(catalogue.figures, "_rows", work)
     assert catalogue.figures.sums(ALL).asked == 1
-
-
-# --- answers from before there were figures ---
-
-
-def old_database(path: Path, count: int) -> None:
-    """A catalogue as the release before had it: answers, and no table of figures."""
-    made = Catalogue.open(path)
-    with time_machine.travel(NOW, tick=False):
-        for number in range(count):
-            made.record_answer(cited(f"ans_{number}"))
-    made.close()
-    from alembic import command
-    from alembic.config import Config
-
-    engine = create_engine(f"sqlite:///{path}")
-    with engine.begin() as connection:
-        config = Config()
-        config.set_main_option("script_location", str(MIGRATIONS))
-        config.attributes["connection"] = connection
-        command.downgrade(config, "0004")
-        tables = "SELECT count(*) FROM sqlite_master WHERE name LIKE 'answer_facts%'"
-        assert connection.execute(text(tables)).scalar() == 0
-    engine.dispose()
-
-
-@pytest.mark.sqlite_only
-def test_old_answers_are_counted_from_their_first_use_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(answer_facts_records, "AT_ONCE", 3)
-    path = tmp_path / "old.db"
-    old_database(path, 7)
-    catalogue = Catalogue.open(path)
-    catalogue.record_answer(cited("ans_new"))
-    assert catalogue.figures.sums(ALL).asked == 1
-    assert catalogue.facts_of_answers.complete() == 7
-    assert catalogue.figures.sums(ALL).asked == 8
-    assert catalogue.figures.sums(Within(until=NOW + timedelta(seconds=1))).asked == 7
-    assert catalogue.facts_of_answers.complete() == 0
-    catalogue.close()
-
-
-@pytest.mark.sqlite_only
-def test_broken_off_it_goes_on_from_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answer_facts_records, "AT_ONCE", 3)
-    path = tmp_path / "old.db"
-    old_database(path, 7)
-    catalogue = Catalogue.open(path)
-    assert catalogue.facts_of_answers._make_some() == 3  # and then the process is killed
-    catalogue.close()
-    again = Catalogue.open(path)
-    assert again.facts_of_answers.complete() == 4
-    assert again.figures.sums(ALL).asked == 7
-    again.close()
 
 
 # --- counters ---

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, update
+from tests.store.made import change, citation, known
 
 from wellread.answers import (
     Answer,
-    Citation,
     Confidence,
     Conflict,
     Related,
@@ -24,14 +23,12 @@ from wellread.answers import (
     View,
 )
 from wellread.codec import to_plain
-from wellread.identity import document_id, version_of
-from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.asking import answer_records, erasure
-from wellread.store.catalogue.asking.answer_records import without_words
-from wellread.store.catalogue.asking.redaction import RemovedWords
-from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.catalogue import Catalogue, forgetting
+from wellread.store.catalogue.asking import answer_removal
+from wellread.store.catalogue.asking.answer_removal import without_words
+from wellread.store.catalogue.asking.answer_rows import RemovedWords
 from wellread.store.schema.tables import answers
-from wellread.types import Box, Document, Locator, Span
+from wellread.types import Locator, Span
 
 TEXT = "The ferry runs at noon."
 OTHER = "Gannets are said to rest."
@@ -44,42 +41,6 @@ def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
     opened.commit([change("ferry", TEXT), change("gannet", OTHER)])
     yield opened
     opened.close()
-
-
-def change(name: str, text: str, source: str = "") -> SourceChange:
-    document = Document(
-        collection="main", uri=f"file:///{name}", kind="page", title=name, text=text
-    )
-    return SourceChange(
-        record=SourceRecord(collection="main", uri=source or name),
-        documents=[DocumentChange(document=document, passages=[])],
-    )
-
-
-def known(name: str) -> str:
-    return document_id("main", f"file:///{name}")
-
-
-def citation(number: int, name: str, text: str, span: Span) -> Citation:
-    return Citation(
-        id=number,
-        document_id=known(name),
-        version=version_of(text, ()),
-        title=name,
-        url="u",
-        link="u#page=3",
-        kind="page",
-        source_type="md",
-        published_at=datetime(2025, 1, 2, tzinfo=UTC),
-        relevance=0.5,
-        locator=Locator(
-            label="p. 3", page=3, box=Box(left=0.1, top=0, right=1, bottom=1), heading=("A", "B")
-        ),
-        quote=text,
-        answer_span=span,
-        source_span=Span(start=0, end=len(text)),
-        verdict=VerdictName.SUPPORTED,
-    )
 
 
 def sentence(number: int, text: str, method: str) -> Sentence:
@@ -181,7 +142,10 @@ def test_a_removed_source_takes_its_words_out_of_the_answer(catalogue: Catalogue
     assert stale(catalogue) == {"ans_1": True, "ans_2": False}
     kept = catalogue.answer("ans_1")
     assert kept is not None
-    assert [cited.quote for cited in kept.citations] == ["", OTHER]
+    gone, stays = kept.citations
+    told = (gone.quote, gone.title, gone.url, gone.link, gone.locator)
+    assert told == ("", "(removed)", "", "", Locator(label=""))
+    assert stays == answer().citations[1]
     assert kept.text == f"███ █████ ████ ██ █████ [1] {OTHER} [2]"
     for one in kept.sentences:
         assert one.span.of(kept.text) == one.text
@@ -204,21 +168,6 @@ def test_a_sentence_in_other_words_keeps_its_words(catalogue: Catalogue) -> None
     assert kept is not None
     assert kept.text == said.text
     assert [cited.quote for cited in kept.citations] == [TEXT, ""]
-
-
-def test_a_removed_source_leaves_neither_name_nor_address(catalogue: Catalogue) -> None:
-    catalogue.record_answer(answer())
-    catalogue.remove_sources("main", ["ferry"])
-    kept = catalogue.answer("ans_1")
-    assert kept is not None
-    gone, stays = kept.citations
-    assert (gone.title, gone.url, gone.link, gone.locator) == (
-        "(removed)",
-        "",
-        "",
-        Locator(label=""),
-    )
-    assert stays == answer().citations[1]
 
 
 def test_an_answer_of_an_older_release_is_read_without_what_is_gone(catalogue: Catalogue) -> None:
@@ -298,7 +247,7 @@ def test_an_answer_that_comes_while_words_are_looked_for_loses_them_and_need_not
             catalogue.record_answer(replace(answer(name), citations=(), notes=(SAID,)))
         return found
 
-    monkeypatch.setattr(erasure, "without_words", meanwhile)
+    monkeypatch.setattr(forgetting, "without_words", meanwhile)
     assert catalogue.forgetting.words([LONG]) == 2
     assert stale(catalogue) == {"ans_1": False, "ans_2": True, "ans_3": True}
     assert "seal" not in repr(catalogue.answer("ans_2")) + repr(catalogue.answer("ans_3"))
@@ -317,7 +266,7 @@ def test_answers_are_looked_through_before_the_lock_also_where_a_source_loses_a_
         catalogue.record_answer(replace(answer("ans_3"), citations=(), notes=(SAID,)))
         return found
 
-    monkeypatch.setattr(answer_records, "without_words", meanwhile)
+    monkeypatch.setattr(answer_removal, "without_words", meanwhile)
     catalogue.commit([change("terns", OTHER, source="feed")])
     assert stale(catalogue) == {"ans_1": False, "ans_2": True, "ans_3": True}
     assert "seal" not in repr(catalogue.answer("ans_2")) + repr(catalogue.answer("ans_3"))
@@ -357,11 +306,14 @@ def test_an_answer_recorded_after_its_source_went_does_not_quote_it(catalogue: C
     assert TEXT not in kept.text
 
 
-def test_an_answer_recorded_after_its_source_went_has_no_quote(catalogue: Catalogue) -> None:
-    catalogue.remove_sources("main", ["ferry", "gannet"])
-    catalogue.record_answer(answer())
+def test_both_quotes_of_a_source_that_went_meanwhile_are_gone(catalogue: Catalogue) -> None:
+    catalogue.remove_sources("main", ["ferry"])
+    twice = replace(answer().citations[0], id=3)
+    catalogue.record_answer(replace(answer(), citations=(*answer().citations, twice)))
     kept = catalogue.answer("ans_1")
     assert kept is not None
-    assert TEXT not in kept.text
-    assert [cited.quote for cited in kept.citations] == ["", ""]
-    assert stale(catalogue) == {"ans_1": True}
+    assert [(one.quote, one.title) for one in kept.citations] == [
+        ("", "(removed)"),
+        (OTHER, "gannet"),
+        ("", "(removed)"),
+    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -20,13 +20,6 @@ CALL = Call(
     purpose="answer", provider="openai", model="gpt", input_tokens=100, output_tokens=10,
     cost=0.25, seconds=1.5,
 )  # fmt: skip
-
-
-@pytest.fixture
-def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
-    opened = Catalogue.open(tmp_path / "catalogue.db")
-    yield opened
-    opened.close()
 
 
 def call(cost: float = 0.25, *, purpose: str = "answer", error: str = "") -> Call:

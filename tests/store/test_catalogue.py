@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -19,7 +19,7 @@ from wellread.identity import document_id, passage_id, version_of
 from wellread.store.base import Fingerprint, IndexKey
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.documents.reindexing import LiveIndex
-from wellread.store.schema.catalogue_values import (
+from wellread.store.schema.stored_values import (
     DocumentChange,
     PendingWrite,
     SourceChange,
@@ -38,13 +38,6 @@ from wellread.types import (
     Span,
     TimeMark,
 )
-
-
-@pytest.fixture
-def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
-    opened = Catalogue.open(tmp_path / "catalogue.db")
-    yield opened
-    opened.close()
 
 
 def doc(name: str, text: str = "One. Two. Three.", **fields: Any) -> Document:

@@ -16,21 +16,14 @@ from sqlalchemy import update
 
 from wellread.identity import document_id, passage_id, version_of
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.graph.mention_records import FoundName
-from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.catalogue.documents.entity_nodes import FoundName
 from wellread.store.schema.database import Database
+from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.store.schema.tables import mention_scans
 from wellread.types import Document, EntityFacts, Filters, Passage, Span
 
 SECTORS = ("energy", "food", "repair")
 PEOPLE = ("Ada Moss", "Bo Reed", "Ömer Dağ")
-
-
-@pytest.fixture
-def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
-    opened = Catalogue.open(tmp_path / "catalogue.db")
-    yield opened
-    opened.close()
 
 
 def put(catalogue: Catalogue, *documents: Document, speakers: Sequence[str] = ()) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import tarfile
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -24,10 +25,10 @@ from wellread.store.recovery.copies import (
     set_aside,
     take_copy,
 )
-from wellread.store.schema.database import Database, upgrade
 
 pytestmark = pytest.mark.sqlite_only
 
+OLD_HOME = Path(__file__).parent / "homes" / "0004.tar.gz"
 KEEP = BackupSettings(keep=3)
 
 
@@ -152,10 +153,9 @@ def test_a_log_goes_aside_with_its_file(
 
 
 def test_a_catalogue_is_backed_up_before_it_is_upgraded(tmp_path: Path, folder: Path) -> None:
-    database = Database(tmp_path / CATALOGUE_FILE)
-    with database.write() as connection:
-        upgrade(connection, "0004")
-    database.close()
+    with tarfile.open(OLD_HOME) as archive:
+        archive.extractall(tmp_path / "old", filter="data")
+    (tmp_path / "old" / "home" / CATALOGUE_FILE).rename(tmp_path / CATALOGUE_FILE)
     for _ in range(2):
         CataloguePlace(tmp_path, "").open(KEEP).close()
     (copy,) = copies_in(folder)
@@ -164,10 +164,9 @@ def test_a_catalogue_is_backed_up_before_it_is_upgraded(tmp_path: Path, folder: 
 
 
 def test_backups_can_be_turned_off(tmp_path: Path, folder: Path) -> None:
-    database = Database(tmp_path / CATALOGUE_FILE)
-    with database.write() as connection:
-        upgrade(connection, "0004")
-    database.close()
+    with tarfile.open(OLD_HOME) as archive:
+        archive.extractall(tmp_path / "old", filter="data")
+    (tmp_path / "old" / "home" / CATALOGUE_FILE).rename(tmp_path / CATALOGUE_FILE)
     CataloguePlace(tmp_path, "").open(BackupSettings(keep=0)).close()
     assert not folder.exists()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -14,19 +13,12 @@ import pytest
 from wellread.errors import StoreError
 from wellread.identity import document_id, passage_id, version_of
 from wellread.store.catalogue import Catalogue
-from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Document, Passage, Span
 
 WORDS = "ferry harbour kelp lichen osprey notice tides winter captain sailing".split()
 LENGTHS = (20, 60, 150, 300, 700)
 NAMED = re.compile(rb"Says<(\d+\.\d+)>")
-
-
-@pytest.fixture
-def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
-    opened = Catalogue.open(tmp_path / "catalogue.db")
-    yield opened
-    opened.close()
 
 
 def change(number: int, state: int, dice: random.Random) -> SourceChange:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from wellread.identity import document_id, version_of
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.graph.mention_records import (
+from wellread.store.catalogue.documents.entity_nodes import (
     FoundName,
     forget_described,
     forget_entities,
 )
-from wellread.store.catalogue.graph.relation_network import Neighbour
-from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.catalogue.documents.relation_network import Neighbour
+from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.text.names import key_of, loose_key
 from wellread.types import Document, EntityFacts, Relation, Span
 
@@ -30,13 +30,6 @@ RELATIONS = {
         "see_also": {"inverse": "see_also"},
     }
 }
-
-
-@pytest.fixture
-def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
-    opened = Catalogue.open(tmp_path / "catalogue.db")
-    yield opened
-    opened.close()
 
 
 def entity(
@@ -410,8 +403,12 @@ def test_reach_gives_each_entity_once_with_a_shortest_way(catalogue: Catalogue) 
 def test_ways_are_those_that_a_plain_search_finds(
     tmp_path_factory: pytest.TempPathFactory, pairs: set[tuple[int, int]], hops: int
 ) -> None:
-    from wellread.store.catalogue.graph.entity_nodes import EntityNode, Nodes
-    from wellread.store.catalogue.graph.relation_network import Network, RelationNames, RelationRow
+    from wellread.store.catalogue.documents.entity_nodes import EntityNode, Nodes
+    from wellread.store.catalogue.documents.relation_network import (
+        Network,
+        RelationNames,
+        RelationRow,
+    )
 
     nodes = [
         EntityNode(
@@ -481,7 +478,7 @@ def test_changes_are_seen_at_once_also_those_of_another_process(
 def test_the_network_is_kept_while_no_entity_changes(
     catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from wellread.store.catalogue.graph import entity_graph as networks
+    from wellread.store.catalogue.documents import entity_graph as networks
 
     loaded: list[str] = []
     load = networks.load_network

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
+from tests.store.made import change, known
 
-from wellread.identity import document_id, version_of
+from wellread.identity import version_of
 from wellread.store.base import Fingerprint
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.graph.mention_records import FoundName, MentionScans
+from wellread.store.catalogue.documents.entity_nodes import FoundName, MentionScans
+from wellread.store.catalogue.documents.story_records import ItemRecord
 from wellread.store.catalogue.run_logs import JobItem
-from wellread.store.catalogue.stories.story_rows import ItemRecord
-from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
-from wellread.types import Document, EntityFacts, Passage, Span
+from wellread.types import EntityFacts, Passage, Span
 
 NEXT = Fingerprint(embedder="another", dimensions=4, chunking="c")
-
-
-@pytest.fixture
-def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
-    opened = Catalogue.open(tmp_path / "catalogue.db")
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
@@ -34,19 +25,12 @@ def scans(catalogue: Catalogue) -> MentionScans:
 
 def keep(catalogue: Catalogue, name: str, text: str, title: str = "T") -> tuple[str, str]:
     """A document from a source of its own; a capital name is an entity's. Id and version."""
-    document = Document(
-        collection="main",
-        uri=f"file:///{name}",
-        kind="article",
-        title=title,
-        text=text,
-        published_at=datetime(2025, 1, 2, tzinfo=UTC),
-        entity=EntityFacts(entity_id=name) if name.istitle() else None,
+    entity = EntityFacts(entity_id=name) if name.istitle() else None
+    day = datetime(2025, 1, 2, tzinfo=UTC)
+    catalogue.commit(
+        [change(name, text, title=title, kind="article", published_at=day, entity=entity)]
     )
-    change = DocumentChange(document=document, passages=[])
-    record = SourceRecord(collection="main", uri=name)
-    catalogue.commit([SourceChange(record=record, documents=[change])])
-    return document_id("main", document.uri), version_of(text, ())
+    return known(name), version_of(text, ())
 
 
 def counts(catalogue: Catalogue, *tables: str) -> list[int]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from wellread.identity import document_id, passage_id, version_of
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.documents.listings import ORDERS, Order
-from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Document, Filters, Passage, Span
 
 TEXT = "Ropes. Lamps. Bells."

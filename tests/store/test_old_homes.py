@@ -1,26 +1,33 @@
 """Homes of every earlier schema, made by the release of that time, opened by this one.
 
-``homes/NNNN.tar.gz`` holds a home whose newest migration was NNNN, without model and locks: three
-files of a small town (a page, a meeting, two news), and one question that was asked then. A new
-migration needs a home of the schema before it: check out its last commit, ``wellread add`` the
-three files, ``wellread ask`` the question, and pack the folder.
+``homes/NNNN.tar.gz`` holds a home of schema NNNN, without model and locks: three files of a small
+town (a page, a meeting, two news), and one question that was asked then. ``0008-lived`` is one of
+more questions, a report of research, a file that was removed and one that was called otherwise; in
+``expected.json`` stands how that release showed its answers.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
+import sqlite3
 import tarfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlalchemy import create_engine, text
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import create_engine, inspect, text
 from tests.doubles.postgres_server import Databases
 from typer.testing import CliRunner
 
 from wellread.answers import Question, VerdictName
 from wellread.ask.answer import answer, final
+from wellread.codec import to_plain
 from wellread.config import load_settings
 from wellread.ingest.backup import export_home, import_home
 from wellread.ingest.integrity.verify import verify
@@ -29,14 +36,15 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Embedder
 from wellread.models.embedders.open_embedder import open_embedder
 from wellread.serve.cli import app
-from wellread.store.schema.database import MIGRATIONS
-from wellread.store.schema.tables import HEAD
+from wellread.store.catalogue import Catalogue, conversion
+from wellread.store.catalogue.conversion import OLD
+from wellread.store.catalogue.learning.answer_figures import Within
+from wellread.store.schema.tables import metadata
 
 pytestmark = pytest.mark.sqlite_only
 
 HOMES = Path(__file__).parent / "homes"
-SCHEMAS = sorted(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("0*.py"))
-EARLIER = [schema for schema in SCHEMAS if schema != HEAD]
+LIVED = "0008-lived"
 ASKED = "What was paid for the ferry Osprey?"
 PAID = "The ferry Osprey was bought for 2.6 million euros in 2021."
 
@@ -47,7 +55,7 @@ def unpacked(schema: str, folder: Path) -> Path:
     return folder / "home"
 
 
-@pytest.fixture(params=EARLIER)
+@pytest.fixture(params=OLD)
 def old(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A home of an earlier schema."""
     return unpacked(str(request.param), tmp_path)
@@ -117,7 +125,65 @@ def test_imported_into_postgresql_it_is_the_same(
 
 
 def test_there_is_a_home_of_every_earlier_schema() -> None:
-    assert sorted(path.name.partition(".")[0] for path in HOMES.iterdir()) == EARLIER
+    assert {path.name.partition(".")[0] for path in HOMES.iterdir()} == {*OLD, LIVED}
+
+
+def test_an_old_schema_becomes_that_of_the_code(old: Path) -> None:
+    Catalogue.open(old / "catalogue.db").close()
+    engine = create_engine(f"sqlite:///{old / 'catalogue.db'}")
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, metadata) == []
+        there = inspect(connection)
+        assert {*there.get_table_names()} == {*metadata.tables, "alembic_version"}
+        for table in metadata.sorted_tables:
+            key = there.get_pk_constraint(table.name)["constrained_columns"]
+            assert set(key) == {column.name for column in table.primary_key}
+    engine.dispose()
+
+
+def test_answers_and_reports_are_shown_as_they_were(tmp_path: Path) -> None:
+    home = unpacked(LIVED, tmp_path)
+    expected = json.loads((tmp_path / "expected.json").read_text())
+    with closing(sqlite3.connect(home / "catalogue.db")) as plain, plain:
+        plain.execute("UPDATE answers SET stale = 1 WHERE answered_by = 'none'")
+        (declined,) = plain.execute("SELECT id FROM answers WHERE answered_by = 'none'").fetchone()
+    catalogue = Catalogue.open(home / "catalogue.db")
+    shown = {known: to_plain(catalogue.answer(known)) for known in expected["answers"]}
+    assert shown == expected["answers"]
+    stale = {one.id: one.stale for one in catalogue.answers()}
+    assert stale == expected["stale"] | {declined: True}
+    assert to_plain(catalogue.research.report(expected["run"])) == expected["report"]
+    for session, turns in expected["turns"].items():
+        assert [one.id for one in catalogue.sessions.turns(session, "", 9)] == turns
+    assert catalogue.figures.sums(Within()).asked == len(shown)
+    assert catalogue.forgetting.quoting_removed() == {}
+    catalogue.close()
+
+
+@pytest.mark.parametrize("step", ["_answers", "_take_out", "_indexes"])
+def test_an_upgrade_that_breaks_off_leaves_the_catalogue_as_it_was(
+    tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = unpacked(LIVED, tmp_path) / "catalogue.db"
+    before = everything(path)
+    whole = getattr(conversion, step)
+
+    def broken(*args: Any) -> None:
+        whole(*args)
+        raise MemoryError
+
+    monkeypatch.setattr(conversion, step, broken)
+    with pytest.raises(MemoryError):
+        Catalogue.open(path)
+    assert everything(path) == before
+    monkeypatch.undo()
+    Catalogue.open(path).close()
+
+
+def everything(path: Path) -> list[str]:
+    with closing(sqlite3.connect(path)) as plain:
+        return list(plain.iterdump())
 
 
 def fingerprint(home: Path) -> dict[str, str]:
@@ -135,7 +201,7 @@ def fingerprint(home: Path) -> dict[str, str]:
     ids=lambda words: words[0],
 )
 def test_a_newer_home_is_refused_untouched(tmp_path: Path, command: list[str]) -> None:
-    home = unpacked(EARLIER[-1], tmp_path)
+    home = unpacked(OLD[-1], tmp_path)
     engine = create_engine(f"sqlite:///{home / 'catalogue.db'}")
     with engine.begin() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))

@@ -28,9 +28,8 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.kb.home_catalogue import files_of
 from wellread.store.base import Fingerprint
 from wellread.store.index.opensearch import index_copies, passage_index
-from wellread.store.index.opensearch.cluster import cluster_of
-from wellread.store.index.opensearch.cluster_address import read_address
-from wellread.store.index.opensearch.index_names import all_named
+from wellread.store.index.opensearch.cluster import cluster_of, read_address
+from wellread.store.index.opensearch.index_copies import all_named
 from wellread.store.index.opensearch.passage_index import OpenSearchIndex
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.index import IndexContract, IndexUpkeepContract

@@ -18,9 +18,9 @@ from wellread.config import load_settings
 from wellread.errors import DamageError, SettingsError, StoreError
 from wellread.store.base import Fingerprint, ServiceAddress
 from wellread.store.index import backends
-from wellread.store.index.opensearch import bulk_writes
 from wellread.store.index.opensearch import cluster as calls
-from wellread.store.index.opensearch.cluster_address import ClusterAddress, read_address
+from wellread.store.index.opensearch import passage_index
+from wellread.store.index.opensearch.cluster import ClusterAddress, read_address
 from wellread.store.index.opensearch.passage_index import OpenSearchIndex
 from wellread.testing.index_model import ANY, DIMENSIONS, axes, ids, make_row
 
@@ -94,7 +94,7 @@ def test_a_row_that_will_never_go_ends_the_write(
 def test_a_cluster_that_stays_busy_is_told_as_passing(
     monkeypatch: pytest.MonkeyPatch, double: ClusterDouble, waited: list[float]
 ) -> None:
-    monkeypatch.setattr(bulk_writes, "LONGEST", 20.0)
+    monkeypatch.setattr(passage_index, "LONGEST", 20.0)
     double.will_say("_bulk", *[(200, failed_items(a=(429, "full"), b=(429, "full")))] * 50)
     with pytest.raises(StoreError, match="no room for 2 of 2 rows") as caught:
         opened(double.port).write(ROWS, None)

@@ -17,7 +17,7 @@ from wellread.store.catalogue import Catalogue
 from wellread.store.locks import AdvisoryLocks, FileLocks, Locks
 from wellread.store.recovery import moving
 from wellread.store.recovery.moving import TableDigest, move_catalogue, table_digests
-from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Document, Filters
 
 WRITERS, WRITES = 4, 25

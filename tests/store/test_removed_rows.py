@@ -9,12 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.store.made import change, citation, known
 
-from wellread.answers import Answer, Citation, Confidence, Sentence, Table, Verdict, VerdictName
-from wellread.identity import document_id, version_of
+from wellread.answers import Answer, Confidence, Sentence, Table, Verdict, VerdictName
 from wellread.store.catalogue import Catalogue
-from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
-from wellread.types import Document, Locator, Span
+from wellread.types import Span
 
 NAMES = ("Osprey", "Heron", "Gannet", "Catalogue")
 METHOD = "what Osprey and Heron are run by"
@@ -24,47 +23,13 @@ LINES = ("Osprey and Heron are ferries.", "Osprey (ferry)", "Osprey and Heron", 
 @pytest.fixture
 def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
     opened = Catalogue.open(tmp_path / "catalogue.db")
-    opened.commit([change(name) for name in NAMES])
+    opened.commit([change(name, text_of(name)) for name in NAMES])
     yield opened
     opened.close()
 
 
 def text_of(name: str) -> str:
     return f"{name} sails."
-
-
-def change(name: str, text: str = "") -> SourceChange:
-    document = Document(
-        collection="main", uri=f"u:{name}", kind="page", title=name, text=text or text_of(name)
-    )
-    return SourceChange(
-        record=SourceRecord(collection="main", uri=name),
-        documents=[DocumentChange(document=document, passages=[])],
-    )
-
-
-def known(name: str) -> str:
-    return document_id("main", f"u:{name}")
-
-
-def citation(number: int, name: str, span: Span) -> Citation:
-    return Citation(
-        id=number,
-        document_id=known(name),
-        version=version_of(text_of(name), ()),
-        title=name,
-        url="u",
-        link="u",
-        kind="page",
-        source_type="md",
-        published_at=None,
-        relevance=1.0,
-        locator=Locator(label=""),
-        quote=text_of(name),
-        answer_span=span,
-        source_span=Span(start=0, end=len(text_of(name))),
-        verdict=VerdictName.SUPPORTED,
-    )
 
 
 def answer() -> Answer:
@@ -81,8 +46,8 @@ def answer() -> Answer:
         question="Which ferries are there?",
         text=text,
         citations=(
-            citation(1, "Osprey", sentences[1].span),
-            citation(2, "Heron", sentences[2].span),
+            citation(1, "Osprey", text_of("Osprey"), sentences[1].span),
+            citation(2, "Heron", text_of("Heron"), sentences[2].span),
         ),
         sentences=tuple(sentences),
         confidence=Confidence(score=1, band="high", reasoning=f"worked out: {METHOD}"),

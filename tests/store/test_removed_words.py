@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.store.catalogue.asking.redaction import BLANK, RemovedWords, changed_in
+from wellread.store.catalogue.asking.answer_rows import BLANK, RemovedWords, changed_in
 
 SOURCE = "The osprey nests on the old crane above berth seven. It left in May last year."
 

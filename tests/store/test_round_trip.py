@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from wellread.identity import document_id
 from wellread.store.catalogue import Catalogue
-from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import (
     KINDS,
     Box,

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sqlalchemy.engine import make_url
+from tests.store.made import change, known
 
 from wellread.answers import Answer, Confidence, Related
-from wellread.identity import document_id
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.asking.past_answers import _has
-from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
-from wellread.types import Document, EntityFacts
-
-
-@pytest.fixture
-def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
-    opened = Catalogue.open(tmp_path / "catalogue.db")
-    yield opened
-    opened.close()
+from wellread.types import EntityFacts
 
 
 def answer(number: int, session: str = "ses_1", owner: str = "ann") -> Answer:
@@ -150,13 +139,6 @@ def test_a_search_stays_with_its_owner(catalogue: Catalogue) -> None:
     assert found(catalogue, "\ud83d") == []
 
 
-def test_postgresql_searches_with_its_own_means() -> None:
-    statement = str(_has("50%").compile(dialect=make_url("postgresql://").get_dialect()()))
-    assert "folded(sessions.title) LIKE folded(" in statement
-    assert "answers.body ->> " in statement
-    assert statement.count("ESCAPE '/'") == 3
-
-
 @pytest.mark.sqlite_only
 def test_removing_a_session_leaves_no_trace(catalogue: Catalogue, tmp_path: Path) -> None:
     secret = "Who sold the lighthouse keeper's parrot?"
@@ -186,21 +168,6 @@ def test_a_gap_stays_while_another_answer_has_its_question(catalogue: Catalogue)
 # --- what answers name and do not rest on ----------------------------------------------------
 
 
-def change(name: str, title: str, entity: str = "") -> SourceChange:
-    document = Document(
-        collection="main",
-        uri=f"file:///{name}",
-        kind="entity" if entity else "page",
-        title=title,
-        text="Some words.",
-        entity=EntityFacts(entity_id=entity) if entity else None,
-    )
-    return SourceChange(
-        record=SourceRecord(collection="main", uri=name),
-        documents=[DocumentChange(document=document, passages=[])],
-    )
-
-
 def declined(*related: Related) -> Answer:
     titles = "; ".join(one.title for one in related)
     return replace(
@@ -215,12 +182,13 @@ def declined(*related: Related) -> Answer:
 
 
 def of(name: str, title: str) -> Related:
-    known = document_id("main", f"file:///{name}")
-    return Related(kind="document", title=title, id=known, collection="main")
+    return Related(kind="document", title=title, id=known(name), collection="main")
 
 
 def test_an_answer_does_not_name_what_was_removed(catalogue: Catalogue) -> None:
-    catalogue.commit([change("parrot", "Secret parrot"), change("harbour", "The harbour")])
+    catalogue.commit(
+        [change("parrot", title="Secret parrot"), change("harbour", title="The harbour")]
+    )
     given = declined(of("parrot", "Secret parrot"), of("harbour", "The harbour"))
     catalogue.record_answer(given)
     catalogue.remove_sources("main", ["parrot"])
@@ -236,10 +204,12 @@ def test_an_answer_does_not_name_what_was_removed(catalogue: Catalogue) -> None:
 
 
 def test_an_answer_calls_a_changed_source_by_its_title_of_now(catalogue: Catalogue) -> None:
-    catalogue.commit([change("parrot", "Secret parrot"), change("harbour", "The harbour")])
+    catalogue.commit(
+        [change("parrot", title="Secret parrot"), change("harbour", title="The harbour")]
+    )
     given = declined(of("parrot", "Secret parrot"), of("harbour", "The harbour"))
     catalogue.record_answer(given)
-    catalogue.commit([change("parrot", "Another title")])
+    catalogue.commit([change("parrot", title="Another title")])
     found = catalogue.answer(given.id)
     now = declined(of("parrot", "Another title"), of("harbour", "The harbour"))
     assert found == replace(now, id=given.id)
@@ -248,7 +218,16 @@ def test_an_answer_calls_a_changed_source_by_its_title_of_now(catalogue: Catalog
 
 
 def test_an_entity_that_was_removed_is_named_no_more(catalogue: Catalogue) -> None:
-    catalogue.commit([change("parrot", "Secret parrot", entity="birds/parrot")])
+    catalogue.commit(
+        [
+            change(
+                "parrot",
+                title="Secret parrot",
+                kind="entity",
+                entity=EntityFacts(entity_id="birds/parrot"),
+            )
+        ]
+    )
     named = Related(kind="entity", title="Secret parrot", id="birds/parrot", collection="main")
     given = declined(named)
     catalogue.record_answer(given)

@@ -9,17 +9,18 @@ from sqlalchemy import select, update
 
 from wellread.identity import document_id, version_of
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.stories.story_records import Stories, mark_dirty
-from wellread.store.catalogue.stories.story_rows import (
+from wellread.store.catalogue.documents.story_records import (
     ItemKey,
     ItemRecord,
+    Stories,
     StoryText,
     SummarySentence,
     item_name,
     key_of,
+    mark_dirty,
 )
-from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
 from wellread.store.schema.database import Database
+from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.store.schema.tables import documents, stories, story_items
 from wellread.types import Document, Span
 

@@ -31,7 +31,7 @@ from wellread.ask.understand.time_windows import days_in, of_days
 from wellread.ask.understand.vocabulary import Vocabulary, respelt, vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, QuestionType
-from wellread.store.catalogue.graph.entity_nodes import EntityNode
+from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.text.parsed import parse
 from wellread.types import Filters, Hit
 

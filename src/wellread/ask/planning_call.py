@@ -52,7 +52,7 @@ from wellread.kb import KnowledgeBase
 from wellread.models.base import ModelUsage, Prompt, replied
 from wellread.models.prompts import fence_of, fenced, template
 from wellread.questions import Analysis, Constraint, ConstraintKind, QuestionType
-from wellread.store.catalogue.documents.name_keys import VALUE
+from wellread.store.catalogue.documents.name_records import VALUE
 from wellread.text.english import STOP_WORDS
 from wellread.text.parsed import parse
 from wellread.text.tokens import key_of

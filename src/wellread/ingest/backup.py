@@ -43,17 +43,17 @@ from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.documents.reindexing import BASE_ID
 from wellread.store.recovery.copies import PRIVATE
 from wellread.store.recovery.moving import drop_file, move_catalogue
-from wellread.store.schema.account_tables import (
+from wellread.store.schema.tables import (
     api_keys,
     audit,
     grants,
     group_members,
+    properties,
     sign_in_attempts,
     user_groups,
     users,
     web_sessions,
 )
-from wellread.store.schema.tables import properties
 
 MANIFEST = "manifest.json"
 FORMAT = 1

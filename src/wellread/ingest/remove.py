@@ -30,9 +30,9 @@ from wellread.ingest.sources.addresses import is_web
 from wellread.ingest.sources.discover import local_path, uri_of
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import whole_of
-from wellread.store.catalogue.asking.account_forgetting import Forgotten
-from wellread.store.schema.catalogue_values import SourceRecord, VersionKey
+from wellread.store.catalogue.forgetting import Forgotten
 from wellread.store.schema.database import chunks
+from wellread.store.schema.stored_values import SourceRecord, VersionKey
 from wellread.types import DocumentFacts
 
 DOCUMENT_ID = "doc_"

@@ -34,7 +34,7 @@ from wellread.ingest.sources.discover import (
 )
 from wellread.ingest.sources.file_changes import Changed, Changes, Place
 from wellread.kb import KnowledgeBase
-from wellread.store.schema.catalogue_values import SourceRecord
+from wellread.store.schema.stored_values import SourceRecord
 
 logger = logging.getLogger(__name__)
 

@@ -24,7 +24,7 @@ from wellread.models.readers.open_reader import LexicalReader
 from wellread.store.base import Fingerprint, KeptIndex
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.readable_catalogue import ReadableCatalogue
-from wellread.store.rights.restricted_database import Reads, RestrictedReaders
+from wellread.store.rights import Reads, RestrictedReaders
 from wellread.types import Filters
 
 _VIEWS = "views"  # under which a knowledge base holds them

@@ -9,7 +9,7 @@ from typing import Any
 from wellread.errors import RequestError, UnknownNameError
 from wellread.identity import words_hash
 from wellread.kb import KnowledgeBase
-from wellread.store.schema.feedback_values import BetterCitation
+from wellread.store.schema.stored_values import BetterCitation
 from wellread.types import Span
 
 FIELDS = frozenset({"document_id", "version", "start", "end", "content", "words"})

@@ -17,7 +17,7 @@ from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ingest.settings.collection import CoverageTargets
 from wellread.ingest.settings.folder_settings import folder_settings, own_settings
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.learning.coverage_reads import AskedOf
+from wellread.store.catalogue.learning.preference_records import AskedOf
 from wellread.types import Filters
 
 USUAL = ("kind", "year")  # without a taxonomy

@@ -19,7 +19,7 @@ from wellread.codec import to_plain
 from wellread.errors import RequestError, WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.learning.feedback_giving import give_feedback
-from wellread.store.schema.feedback_values import BetterCitation, Feedback, SentenceRating
+from wellread.store.schema.stored_values import BetterCitation, Feedback, SentenceRating
 
 TOLD = frozenset({"question", "created_at", "updated_at", "expired", "author"})  # not read back
 WHOLE_COLUMNS = ("answer_id", "by", "score", "comment", "correction", "citations")

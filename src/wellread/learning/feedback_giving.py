@@ -23,7 +23,7 @@ from wellread.kb import KnowledgeBase
 from wellread.learning.better_citations import cited_place, cited_places
 from wellread.library.recheck import stored_answer
 from wellread.store.catalogue.learning.feedback_records import FeedbackMark
-from wellread.store.schema.feedback_values import Feedback, Score, SentenceRating
+from wellread.store.schema.stored_values import Feedback, Score, SentenceRating
 
 Plain = Mapping[str, Any]
 

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from wellread.answers import NOBODY
 from wellread.identity import sentence_hash
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.learning.question_counts import AskedQuestion, CitedTopic
+from wellread.store.catalogue.learning.answer_figures import AskedQuestion, CitedTopic
 from wellread.text.parsed import parse
 
 Unit = Literal["day", "month"]

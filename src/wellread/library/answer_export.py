@@ -23,7 +23,7 @@ from wellread.ask.deliver.cite import styled
 from wellread.ask_settings import Style
 from wellread.kb import KnowledgeBase
 from wellread.library.works import bibtex, csl_item, notes_of, place_and_verdict, works_of
-from wellread.store.schema.catalogue_values import StoredAnswer
+from wellread.store.schema.stored_values import StoredAnswer
 from wellread.text.words import harmless
 
 Format = Literal["markdown", "csl-json", "bibtex"]

@@ -11,10 +11,9 @@ from wellread.ask.retrieve.search import check_collections
 from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.library.named_things import known_values, named_document
+from wellread.store.catalogue.documents.entity_graph import EntityMentions
+from wellread.store.catalogue.documents.entity_nodes import EntityNode, MentionTotal
 from wellread.store.catalogue.documents.listings import DocumentPage, ListedDocument, Order
-from wellread.store.catalogue.graph.entity_graph import EntityMentions
-from wellread.store.catalogue.graph.entity_nodes import EntityNode
-from wellread.store.catalogue.graph.mention_records import MentionTotal
 from wellread.types import Document, Filters, Kind, Span
 
 

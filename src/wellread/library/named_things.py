@@ -14,7 +14,7 @@ from rapidfuzz import fuzz, process, utils
 from wellread.ask.retrieve.search import check_collections
 from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.documents.collection_words import CollectionWords
+from wellread.store.catalogue.documents.collection_records import CollectionWords
 from wellread.store.catalogue.documents.listings import ListedDocument
 from wellread.text.names import key_of
 from wellread.types import Filters

@@ -29,8 +29,8 @@ from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.library.changed_source import nearest_by_words, quoted_at
 from wellread.locators import Marks, link_to
-from wellread.store.catalogue.asking.redaction import BLANK
-from wellread.store.schema.catalogue_values import StoredAnswer
+from wellread.store.catalogue.asking.answer_rows import BLANK
+from wellread.store.schema.stored_values import StoredAnswer
 from wellread.types import Document, DocumentFacts, Hit, Passage, Span
 
 Standing = Literal["same", "still_said", "reworded", "changed", "gone"]

@@ -10,8 +10,8 @@ from typing import Literal
 
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks
-from wellread.store.catalogue.graph.mention_records import MentioningDocument
-from wellread.store.catalogue.stories.story_rows import Story, StoryItem
+from wellread.store.catalogue.documents.entity_nodes import MentioningDocument
+from wellread.store.catalogue.documents.story_records import Story, StoryItem
 from wellread.text.sentences import sentence_spans
 from wellread.types import DocumentFacts, Locator, Span
 

@@ -12,7 +12,7 @@ from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.library.named_things import near
 from wellread.library.timeline_entries import Entry, of_documents, of_mentions, of_news, of_stories
-from wellread.store.catalogue.stories.story_rows import Story
+from wellread.store.catalogue.documents.story_records import Story
 from wellread.text.names import key_of
 from wellread.types import Filters
 

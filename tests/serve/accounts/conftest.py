@@ -14,8 +14,9 @@ from fastapi import FastAPI
 
 from wellread.kb import KnowledgeBase
 from wellread.serve.server.app import create_app
-from wellread.store.catalogue.accounts import Accounts, passwords
-from wellread.store.schema.account_values import Role
+from wellread.store.catalogue.accounts import user_records
+from wellread.store.catalogue.accounts.sign_in_records import Accounts
+from wellread.store.schema.stored_values import Role
 
 BASE_URL = "http://127.0.0.1"
 SECRET = "a pier in the fog"
@@ -26,8 +27,8 @@ Visitor = Callable[..., AbstractAsyncContextManager[httpx.AsyncClient]]
 @pytest.fixture(autouse=True)
 def _cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     """Passwords cost next to nothing here; the default parameters are made for attackers."""
-    monkeypatch.setattr(passwords, "_HASHER", PasswordHasher.from_parameters(CHEAPEST))
-    monkeypatch.setattr(passwords, "_nobody", {})
+    monkeypatch.setattr(user_records, "_HASHER", PasswordHasher.from_parameters(CHEAPEST))
+    monkeypatch.setattr(user_records, "_nobody", {})
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from tests.serve.accounts.conftest import OUR_PAGE, Visitor, signed_in
 from wellread.kb import KnowledgeBase
 from wellread.serve.server.app import server_config
 from wellread.serve.server.json_logs import JsonLines
-from wellread.store.catalogue.accounts import Accounts
+from wellread.store.catalogue.accounts.sign_in_records import Accounts
 
 PROXY, CLIENT = "10.0.0.1", "203.0.113.7"
 FORWARDED = {"x-forwarded-for": CLIENT, "x-forwarded-proto": "https", "host": "wellread.example"}

@@ -23,7 +23,7 @@ from wellread.errors import SettingsError
 from wellread.kb import KnowledgeBase
 from wellread.serve.features.accounts.identity_provider import provider_of
 from wellread.serve.server.app import create_app
-from wellread.store.catalogue.accounts import Accounts
+from wellread.store.catalogue.accounts.sign_in_records import Accounts
 
 pytest.importorskip("authlib")
 from joserfc import jwt

@@ -28,9 +28,8 @@ from wellread.serve.guards.route_rules import rules
 from wellread.serve.web.ingest_runs import _ingest
 from wellread.serve.web.page_images import PageImages
 from wellread.serve.web.pages import document_pages
-from wellread.store.catalogue.accounts import Accounts
-from wellread.store.catalogue.accounts.audit_records import Deed
-from wellread.store.schema.account_values import User
+from wellread.store.catalogue.accounts.sign_in_records import Accounts, Deed
+from wellread.store.schema.stored_values import User
 from wellread.store.schema.tables import metadata
 from wellread.types import Filters
 

@@ -21,9 +21,10 @@ from wellread.serve.guards.route_rules import rules
 from wellread.serve.guards.sign_in import COOKIE, HASHED, SignIn
 from wellread.serve.guards.work_limits import WAITING
 from wellread.serve.server.app import create_app
-from wellread.store.catalogue.accounts import Accounts, passwords
-from wellread.store.schema.account_tables import api_keys
-from wellread.store.schema.account_values import Rights, Scope
+from wellread.store.catalogue.accounts import user_records
+from wellread.store.catalogue.accounts.sign_in_records import Accounts
+from wellread.store.schema.stored_values import Rights, Scope
+from wellread.store.schema.tables import api_keys
 
 
 def an_address(path: str) -> str:
@@ -133,7 +134,7 @@ class SlowHasher:
 def slow(monkeypatch: pytest.MonkeyPatch, accounts: Accounts) -> Iterator[SlowHasher]:
     made = SlowHasher()
     accounts.users.opened_by("", "")  # makes the hash of nobody's password
-    monkeypatch.setattr(passwords, "_HASHER", made)
+    monkeypatch.setattr(user_records, "_HASHER", made)
     yield made
     made.open.set()
 

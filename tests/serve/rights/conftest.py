@@ -35,7 +35,7 @@ from wellread.reports import ResearchRequest
 from wellread.research.research import begin, plan_research, usual_limits
 from wellread.serve.guards.sign_in import Door
 from wellread.serve.server.app import create_app
-from wellread.store.schema.account_values import SCOPES_OF, Rights, User
+from wellread.store.schema.stored_values import SCOPES_OF, Rights, User
 from wellread.testing.embedding import ReadableEmbedder
 
 OWN, FOREIGN = "harbour", "obsidianvault"

@@ -37,8 +37,8 @@ from wellread.learning.gaps import asking_again
 from wellread.learning.gaps.arrival_screening import could_answer
 from wellread.reports import ResearchRequest
 from wellread.research.research import begin, research, usual_limits
-from wellread.store.rights.readable_views import RULES
-from wellread.store.schema import learning_tables, research_tables, tables
+from wellread.store.rights import RULES
+from wellread.store.schema import tables
 from wellread.types import Filters
 
 LEFT = Asker(owner=RIVAL.owner, reads=frozenset({OWN}))
@@ -58,7 +58,7 @@ async def asked(kb: KnowledgeBase, question: str, **more: Any) -> Answer:
 
 
 def test_every_table_has_a_rule() -> None:
-    assert learning_tables.metadata is research_tables.metadata is tables.metadata
+    assert tables.metadata is tables.metadata is tables.metadata
     assert set(tables.metadata.tables) <= set(RULES)
 
 
@@ -141,7 +141,7 @@ async def test_an_answer_is_gone_with_all_that_it_could_be_drawn_from(kb: Knowle
     wide = await asked(before, question)
     narrow = await asked(before, question, filters=Filters(collections=(OWN,)))
     with kb.catalogue._database.write() as connection:  # it cites nothing, as a count may
-        connection.execute(text("DELETE FROM answer_evidence"))
+        connection.execute(text("DELETE FROM answer_citations"))
     kept = [one.id for one in after.catalogue.sessions.answers(RIVAL.owner)]
     assert kept == [narrow.id]
     assert wide.id in [one.id for one in before.catalogue.sessions.answers(RIVAL.owner)]

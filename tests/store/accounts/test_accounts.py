@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
@@ -14,22 +13,16 @@ from argon2.profiles import CHEAPEST
 from wellread.errors import RequestError, UnknownNameError
 from wellread.identity import EVERYTHING
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.accounts import Accounts, passwords
-from wellread.store.schema.account_values import User
+from wellread.store.catalogue.accounts import user_records
+from wellread.store.catalogue.accounts.sign_in_records import Accounts
+from wellread.store.schema.stored_values import User
 
 SECRET = "a pier in the fog"
 
 
 @pytest.fixture(autouse=True)
 def _cheap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passwords, "_HASHER", PasswordHasher.from_parameters(CHEAPEST))
-
-
-@pytest.fixture
-def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
-    opened = Catalogue.open(tmp_path / "catalogue.db")
-    yield opened
-    opened.close()
+    monkeypatch.setattr(user_records, "_HASHER", PasswordHasher.from_parameters(CHEAPEST))
 
 
 @pytest.fixture
@@ -69,9 +62,9 @@ def test_a_hash_with_weaker_parameters_is_made_anew_at_the_next_sign_in(
     accounts: Accounts, ana: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stronger = PasswordHasher(time_cost=2, memory_cost=16, parallelism=1)
-    monkeypatch.setattr(passwords, "_HASHER", stronger)
+    monkeypatch.setattr(user_records, "_HASHER", stronger)
     seen: list[bool] = []
-    real = passwords.outdated
+    real = user_records.outdated
 
     def looked(kept: str) -> bool:
         seen.append(real(kept))
@@ -96,8 +89,8 @@ def test_as_much_work_is_done_for_a_name_that_nobody_has(
             verified.append(str(hash))
             return super().verify(hash, password)
 
-    monkeypatch.setattr(passwords, "_HASHER", Counting.from_parameters(CHEAPEST))
-    monkeypatch.setattr(passwords, "_nobody", {})
+    monkeypatch.setattr(user_records, "_HASHER", Counting.from_parameters(CHEAPEST))
+    monkeypatch.setattr(user_records, "_nobody", {})
     for name in ("ana", "nobody"):
         accounts.users.opened_by(name, "wrong " + SECRET)
     assert len(verified) == 2

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from wellread.identity import words_hash
-from wellread.store.catalogue.learning.expiry import moved
-from wellread.store.schema.feedback_values import BetterCitation
+from wellread.store.catalogue.learning.feedback_records import moved
+from wellread.store.schema.stored_values import BetterCitation
 from wellread.types import Span
 
 BEFORE = "The tide\n  is high at   noon, and (so they say) low at six."

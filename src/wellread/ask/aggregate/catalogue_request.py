@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 
 from wellread.ask.aggregate.queries.query import Form, Hop, Order, Sense
-from wellread.store.catalogue.graph.relation_network import Direction
+from wellread.store.catalogue.documents.relation_network import Direction
 from wellread.text.timecodes import window_of
 from wellread.types import Filters, Kind
 

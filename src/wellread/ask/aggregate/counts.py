@@ -29,9 +29,9 @@ from wellread.ask.aggregate.queries.result import (
     there_are,
     value_rows,
 )
-from wellread.store.catalogue.documents.aggregates import Entry
-from wellread.store.catalogue.graph.entity_nodes import EntityNode
-from wellread.store.catalogue.stories.story_rows import Story
+from wellread.store.catalogue.documents.entity_nodes import EntityNode
+from wellread.store.catalogue.documents.listings import Entry
+from wellread.store.catalogue.documents.story_records import Story
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from itertools import combinations, product
 from wellread.ask.aggregate.queries.holding import documents_about
 from wellread.ask.aggregate.queries.query import CatalogueQuery, said
 from wellread.ask.aggregate.queries.result import AggregateResult, Row, Scope, amount, day
-from wellread.store.catalogue.documents.aggregates import FIELDS, Part
+from wellread.store.catalogue.documents.listings import FIELDS, Part
 
 STRATEGY = "coverage of the catalogue"
 COLUMNS = ("Part", "Value", "Documents", "Share")

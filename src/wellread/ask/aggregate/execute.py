@@ -35,7 +35,7 @@ from wellread.ask.aggregate.walk_result import walked
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
-from wellread.store.catalogue.documents.aggregates import FIELDS
+from wellread.store.catalogue.documents.listings import FIELDS
 from wellread.types import Filters
 
 DATE = "Date"  # the column of documents that has it

@@ -31,7 +31,7 @@ from wellread.ask.understand.question_parts import without
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks, format_time
 from wellread.questions import Analysis
-from wellread.store.catalogue.documents.aggregates import Entry
+from wellread.store.catalogue.documents.listings import Entry
 from wellread.text.english_catalogue import ANY_ITEMS
 from wellread.text.headlines import shortened
 from wellread.text.parsed import parse

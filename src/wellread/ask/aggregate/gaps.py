@@ -19,8 +19,8 @@ from wellread.ask.aggregate.queries.result import (
     document_rows,
 )
 from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.store.catalogue.documents.aggregates import Entry, Part
-from wellread.store.catalogue.documents.name_keys import ALIAS_WORD, VALUE, WORD
+from wellread.store.catalogue.documents.listings import Entry, Part
+from wellread.store.catalogue.documents.name_records import ALIAS_WORD, VALUE, WORD
 from wellread.text.parsed import parse
 from wellread.text.tokens import key_of
 from wellread.text.words import stem

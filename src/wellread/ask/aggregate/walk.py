@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from wellread.ask.aggregate.queries.query import EntityKey, Hop, Walk
-from wellread.store.catalogue.graph.entity_graph import MOST_HOPS, Graph
-from wellread.store.catalogue.graph.entity_nodes import EntityNode
-from wellread.store.catalogue.graph.relation_network import Direction, Edge, Neighbour, Path
+from wellread.store.catalogue.documents.entity_graph import MOST_HOPS, Graph
+from wellread.store.catalogue.documents.entity_nodes import EntityNode
+from wellread.store.catalogue.documents.relation_network import Direction, Edge, Neighbour, Path
 
 MOST_NODES = 5_000  # that one hop starts from
 MOST_PATHS = 10

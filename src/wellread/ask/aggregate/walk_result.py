@@ -11,8 +11,8 @@ from wellread.ask.aggregate.queries.result import AggregateResult, Row, Scope
 from wellread.ask.aggregate.read.relation_families import related_both_ways
 from wellread.ask.aggregate.walk import Attributes, Reached, Walked, connect, walk
 from wellread.questions import Constraint
-from wellread.store.catalogue.graph.entity_nodes import EntityNode
-from wellread.store.catalogue.graph.relation_network import Neighbour, Path
+from wellread.store.catalogue.documents.entity_nodes import EntityNode
+from wellread.store.catalogue.documents.relation_network import Neighbour, Path
 from wellread.text.english import PARTICIPLES, PREPOSITIONS
 from wellread.text.names import plural
 from wellread.types import Filters

@@ -17,8 +17,8 @@ from wellread.answers import Related
 from wellread.ask.deliver.reply import RELATED, RELATED_SIMILARITY, Reply
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
-from wellread.store.catalogue.graph.entity_nodes import EntityNode
-from wellread.store.catalogue.graph.relation_network import Neighbour
+from wellread.store.catalogue.documents.entity_nodes import EntityNode
+from wellread.store.catalogue.documents.relation_network import Neighbour
 from wellread.text.english import POINTING
 from wellread.text.parsed import parse
 from wellread.text.words import visible

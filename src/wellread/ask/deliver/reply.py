@@ -38,7 +38,7 @@ from wellread.ask.write.extracts import Extract, Extracts
 from wellread.codec import to_plain
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, Constraint, ConstraintKind
-from wellread.store.schema.catalogue_values import GapKind
+from wellread.store.schema.stored_values import GapKind
 from wellread.text.parsed import parse
 from wellread.text.tokens import Token
 from wellread.types import AppliedLimit, Filters, Span

@@ -32,8 +32,8 @@ from wellread.ask.retrieve.search import search
 from wellread.ask.understand.followups.rewrite import Turn, standalone
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.documents.listings import StoredPastQuestion
-from wellread.store.catalogue.learning.expiry import corrects
+from wellread.store.catalogue.documents.collection_records import StoredPastQuestion
+from wellread.store.catalogue.learning.feedback_records import corrects
 from wellread.types import DocumentFacts, Filters, PastQuestion
 
 Comparison = Literal["lt", "lte", "eq"]

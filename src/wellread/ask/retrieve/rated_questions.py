@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from wellread.answers import Answer
 from wellread.ask.retrieve.flagged_sentences import FlaggedSentences, Held
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.learning.expiry import places_quoted, rests_on
-from wellread.store.schema.feedback_values import BetterCitation, Feedback
+from wellread.store.catalogue.learning.feedback_records import places_quoted, rests_on
+from wellread.store.schema.stored_values import BetterCitation, Feedback
 from wellread.text.sentences import sentence_spans
 from wellread.types import DocumentFacts, PastQuestion, SentenceFeedback
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wellread.questions import Constraint
-from wellread.store.catalogue.graph.relation_network import Path
+from wellread.store.catalogue.documents.relation_network import Path
 from wellread.types import Filters, Hit
 
 

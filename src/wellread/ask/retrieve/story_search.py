@@ -20,7 +20,7 @@ from wellread.ask.retrieve.retrieval import Retrieval, SearchTrace
 from wellread.ask.retrieve.search import look, search
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
-from wellread.store.catalogue.stories.story_rows import ItemKey, ItemPlace, Story
+from wellread.store.catalogue.documents.story_records import ItemKey, ItemPlace, Story
 from wellread.text.english_questions import NEWS_ASKED
 from wellread.text.headlines import HEAD, headline
 from wellread.types import DocumentFacts, Filters, Hit, Span

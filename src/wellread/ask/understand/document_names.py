@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from wellread.ask.understand.question_parts import Limit, limit
 from wellread.ask.understand.vocabulary import Vocabulary, is_everyday
-from wellread.store.catalogue.documents.aggregates import Entry
-from wellread.store.catalogue.documents.name_keys import file_key, initials, one_of, title_keys
+from wellread.store.catalogue.documents.listings import Entry
+from wellread.store.catalogue.documents.name_records import file_key, initials, one_of, title_keys
 from wellread.text.english import MONTHS
 from wellread.text.english_questions import ASKED_OF, LOOKING_INTO, SAYING, WORKS, WRITING
 from wellread.text.names import singular

@@ -27,7 +27,8 @@ from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens
 from wellread.store.base import Index
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.documents.name_keys import (
+from wellread.store.catalogue.documents.entity_nodes import EntityNode
+from wellread.store.catalogue.documents.name_records import (
     ALIAS,
     ALIAS_WORD,
     AUTHOR,
@@ -47,12 +48,11 @@ from wellread.store.catalogue.documents.name_keys import (
     UNTYPED,
     VALUE,
     WORD,
+    Called,
     slug_words,
     title_parts,
 )
-from wellread.store.catalogue.documents.name_records import Called
-from wellread.store.catalogue.graph.entity_nodes import EntityNode
-from wellread.store.catalogue.graph.relation_network import RelationKind
+from wellread.store.catalogue.documents.relation_network import RelationKind
 from wellread.text.english import STOP_WORDS
 from wellread.text.english_questions import EVERYDAY
 from wellread.text.names import bracketed_forms, is_acronym, plural, singular

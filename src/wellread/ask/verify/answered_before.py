@@ -38,9 +38,9 @@ from wellread.identity import sentence_hash
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks
 from wellread.questions import Analysis
-from wellread.store.catalogue.asking.redaction import BLANK
-from wellread.store.catalogue.learning.expiry import places_quoted
-from wellread.store.schema.feedback_values import BetterCitation
+from wellread.store.catalogue.asking.answer_rows import BLANK
+from wellread.store.catalogue.learning.feedback_records import places_quoted
+from wellread.store.schema.stored_values import BetterCitation
 from wellread.text.parsed import parse
 from wellread.types import Filters, Hit, PastQuestion
 

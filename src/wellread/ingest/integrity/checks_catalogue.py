@@ -18,8 +18,8 @@ from wellread.ingest.parsing.parse import split
 from wellread.ingest.pipeline.job_log import dead_jobs
 from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens
-from wellread.store.catalogue.documents.raw_reads import Body, StoredPassage
-from wellread.store.schema.catalogue_values import DocumentChange, SourceChange
+from wellread.store.catalogue.documents.lookup import Body, StoredPassage
+from wellread.store.schema.stored_values import DocumentChange, SourceChange
 from wellread.types import Span
 
 SHOWN = 20  # lines of damage in a file that are told

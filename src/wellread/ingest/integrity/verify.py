@@ -33,7 +33,7 @@ from wellread.ingest.pipeline.commit import VectorFiller, drop_noted, writing
 from wellread.ingest.pipeline.job_log import end_dead_jobs
 from wellread.kb import KnowledgeBase
 from wellread.kb.home_catalogue import CATALOGUE_FILE, has_remains
-from wellread.store.recovery.database_file import FileState, inspect_file, is_unmade
+from wellread.store.recovery.moving import FileState, inspect_file, is_unmade
 
 NOT_PURGED = (
     "bytes of removed or replaced text may still be in the files of the stores and in backups "

@@ -26,8 +26,12 @@ import ahocorasick
 
 from wellread.identity import tagged_hash
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.graph.entity_nodes import EntityNode
-from wellread.store.catalogue.graph.mention_records import FoundName, MentionScans, Unscanned
+from wellread.store.catalogue.documents.entity_nodes import (
+    EntityNode,
+    FoundName,
+    MentionScans,
+    Unscanned,
+)
 from wellread.text.english_common import COMMON_WORDS, STOP_WORDS
 from wellread.text.names import bracketed_forms, is_acronym, plural, singular
 from wellread.types import Span

@@ -43,7 +43,7 @@ from wellread.ingest.joining.story_clusters import (
     unpacked_signature,
 )
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.stories.story_rows import (
+from wellread.store.catalogue.documents.story_records import (
     ItemRecord,
     Material,
     StoryText,

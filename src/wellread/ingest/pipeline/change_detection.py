@@ -32,7 +32,7 @@ from wellread.ingest.sources.discover import (
 )
 from wellread.ingest.sources.fetching import ENTRY_LOADER
 from wellread.store.catalogue.run_logs import ItemStatus, JobItem
-from wellread.store.schema.catalogue_values import SourceRecord, SourceStatus
+from wellread.store.schema.stored_values import SourceRecord, SourceStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

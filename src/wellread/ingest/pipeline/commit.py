@@ -30,10 +30,10 @@ from wellread.ingest.parsing.parse import ParsedDocument, cut_up
 from wellread.kb import INGEST_LOCK, KnowledgeBase
 from wellread.kb.read_only import refuse_writing
 from wellread.store.base import Index, IndexRow
-from wellread.store.catalogue.documents.index_debts import VectorDebt
+from wellread.store.catalogue.documents.reindexing import VectorDebt
 from wellread.store.catalogue.run_logs import JobItem
-from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
 from wellread.store.schema.postgresql import of_content
+from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Document, Passage
 
 logger = logging.getLogger(__name__)

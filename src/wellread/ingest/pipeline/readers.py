@@ -40,7 +40,7 @@ from wellread.ingest.sources.fetching import (
     follow_entries,
 )
 from wellread.kb import KnowledgeBase
-from wellread.store.schema.catalogue_values import SourceRecord
+from wellread.store.schema.stored_values import SourceRecord
 from wellread.types import Document
 
 FETCHES_AT_ONCE = 8  # of different hosts; one host is asked one thing at a time

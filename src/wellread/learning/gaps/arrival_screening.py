@@ -21,7 +21,7 @@ from wellread.codec import from_plain
 from wellread.errors import UnknownCollectionError
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import now
-from wellread.store.schema.catalogue_values import Gap
+from wellread.store.schema.stored_values import Gap
 from wellread.text.parsed import parse
 from wellread.types import Filters, Passage
 

@@ -23,9 +23,9 @@ from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import drawn_from, now
 from wellread.learning.gaps.arrival_screening import could_answer, filters_of
 from wellread.learning.gaps.gap_closing import why_open
-from wellread.store.catalogue.asking.gap_erasure import FROM, GAP_CLOSED
-from wellread.store.catalogue.learning.gap_records import OUTDATED
-from wellread.store.schema.catalogue_values import Gap
+from wellread.store.catalogue.asking.answer_removal import GAP_CLOSED
+from wellread.store.catalogue.learning.gap_records import FROM, OUTDATED
+from wellread.store.schema.stored_values import Gap
 
 logger = logging.getLogger(__name__)
 

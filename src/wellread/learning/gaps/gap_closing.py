@@ -8,7 +8,7 @@ from datetime import datetime
 
 from wellread.answers import BEFORE, CATALOGUE, NOBODY, Answer
 from wellread.kb import KnowledgeBase
-from wellread.store.schema.catalogue_values import Gap
+from wellread.store.schema.stored_values import Gap
 from wellread.text.parsed import parse
 
 SURE = ("high", "medium")

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase
-from wellread.store.schema.catalogue_values import Gap, GapStatus
+from wellread.store.schema.stored_values import Gap, GapStatus
 from wellread.text.parsed import parse
 from wellread.types import Filters
 

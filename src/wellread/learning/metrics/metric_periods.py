@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from wellread.store.catalogue.learning.answer_figures import Unit, Within, moment_of
-from wellread.store.schema.figure_values import (
+from wellread.store.schema.stored_values import (
     Counted,
 )
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from wellread.kb import KnowledgeBase
 from wellread.learning.metrics.metric_periods import Period, PeriodName, in_parts, period_of
-from wellread.store.schema.figure_values import (
+from wellread.store.schema.stored_values import (
     Counted,
     GapCount,
     Latency,
@@ -64,7 +64,6 @@ def metrics(
     Raises:
         StoreError: the catalogue cannot be read, or the figures of old answers not be written.
     """
-    kb.catalogue.facts_of_answers.complete()
     figures = kb.catalogue.figures
     period = period_of(name, since, until, now=datetime.now(UTC), first=figures.first())
     within = period.within

@@ -29,8 +29,8 @@ from wellread.serve.features.asking.stored_answers import (
     whole_body,
 )
 from wellread.serve.guards.asking_rights import Kb
-from wellread.store.catalogue.asking.past_answers import SessionFacts
-from wellread.store.schema.catalogue_values import StoredAnswer
+from wellread.store.catalogue.asking.answer_records import SessionFacts
+from wellread.store.schema.stored_values import StoredAnswer
 
 MOST_LISTED = 1_000
 

@@ -15,8 +15,7 @@ from wellread.kb import KnowledgeBase
 from wellread.serve.features.bodies import Body, document_view
 from wellread.serve.features.entity_views import NO_TYPE, EntityRefBody
 from wellread.serve.terminal import fold, right, table
-from wellread.store.catalogue.graph.entity_nodes import EntityNode
-from wellread.store.catalogue.graph.mention_records import MentionTotal
+from wellread.store.catalogue.documents.entity_nodes import EntityNode, MentionTotal
 from wellread.text.names import key_of
 from wellread.text.words import harmless
 

@@ -15,9 +15,8 @@ from wellread.locators import Marks
 from wellread.serve.error_shapes import Problem, problem_of_status
 from wellread.serve.features.bodies import Body, SourceBody, SpanBody, document_view
 from wellread.serve.terminal import fold, table, whole
-from wellread.store.catalogue.graph.entity_nodes import EntityNode
-from wellread.store.catalogue.graph.mention_records import MentioningDocument
-from wellread.store.catalogue.graph.relation_network import Neighbour
+from wellread.store.catalogue.documents.entity_nodes import EntityNode, MentioningDocument
+from wellread.store.catalogue.documents.relation_network import Neighbour
 from wellread.text.words import harmless
 from wellread.types import Span
 

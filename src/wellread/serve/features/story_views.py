@@ -16,7 +16,7 @@ from wellread.kb import KnowledgeBase
 from wellread.serve.features.bodies import Body, SpanBody, view_url
 from wellread.serve.features.timeline_views import bucketed, periods, sparkline, unit_for
 from wellread.serve.terminal import SHORT_ID, day_words, fold, right, table, whole
-from wellread.store.catalogue.stories.story_rows import Story, StoryItem, SummarySentence
+from wellread.store.catalogue.documents.story_records import Story, StoryItem, SummarySentence
 from wellread.text.words import harmless
 from wellread.types import Filters
 

@@ -28,12 +28,9 @@ from wellread.serve.guards.rate_limits import Counted, RateLimits
 from wellread.serve.guards.refusals import Refusals
 from wellread.serve.guards.route_rules import MCP_PATH, Access, RouteRules, route_of
 from wellread.serve.guards.work_limits import FullError, WorkQueue
-from wellread.store.catalogue.accounts import Accounts
-from wellread.store.catalogue.accounts.audit_records import CHANGED, OPENED, Deed
-from wellread.store.catalogue.accounts.rights_reads import local_rights
-from wellread.store.catalogue.accounts.user_records import plain_name
-from wellread.store.schema.account_values import Rights, User
-from wellread.store.schema.catalogue_values import REMOVED
+from wellread.store.catalogue.accounts.sign_in_records import CHANGED, OPENED, Accounts, Deed
+from wellread.store.catalogue.accounts.user_records import local_rights, plain_name
+from wellread.store.schema.stored_values import REMOVED, Rights, User
 
 T = TypeVar("T")
 COOKIE = "wellread_session"

@@ -11,7 +11,7 @@ from wellread.errors import RequestError
 from wellread.identity import sentence_hash, words_hash
 from wellread.kb import KnowledgeBase
 from wellread.learning.feedback_giving import feedback_of
-from wellread.store.schema.feedback_values import (
+from wellread.store.schema.stored_values import (
     BetterCitation,
     Feedback,
     Score,

@@ -18,7 +18,7 @@ from wellread.serve.web.graph_layout import (
     lines_of,
     rings,
 )
-from wellread.store.catalogue.graph.relation_network import Edge, Neighbour
+from wellread.store.catalogue.documents.relation_network import Edge, Neighbour
 
 MOST_NODES = 60
 MOST_LOOKED = 20_000  # relations of neighbours that are walked through

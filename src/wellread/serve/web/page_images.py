@@ -21,7 +21,7 @@ from wellread.errors import SourceError
 from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks
-from wellread.store.schema.catalogue_values import SourceRecord
+from wellread.store.schema.stored_values import SourceRecord
 from wellread.types import Box, Document, DocumentFacts, PageMark, Span
 
 DOTS_PER_INCH = 108

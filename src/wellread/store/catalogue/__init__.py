@@ -17,36 +17,39 @@ from wellread.errors import DamageError
 from wellread.reports import Report
 from wellread.store.base import IndexKey
 from wellread.store.catalogue import document_writes
-from wellread.store.catalogue.accounts import Accounts
+from wellread.store.catalogue.accounts.sign_in_records import Accounts
 from wellread.store.catalogue.asking import answer_records, research_records
-from wellread.store.catalogue.asking.account_forgetting import AccountForgetting
-from wellread.store.catalogue.asking.answer_facts_records import AnswerFacts
-from wellread.store.catalogue.asking.erasure import Forgetting
-from wellread.store.catalogue.asking.past_answers import AnswerCache, Sessions
+from wellread.store.catalogue.asking.answer_records import AnswerCache, Sessions
 from wellread.store.catalogue.asking.research_records import ResearchRuns
-from wellread.store.catalogue.documents import collection_records, index_debts, lookup
-from wellread.store.catalogue.documents.aggregates import Censuses
-from wellread.store.catalogue.documents.collection_records import Collections, Vocabularies
-from wellread.store.catalogue.documents.index_debts import Vectors
+from wellread.store.catalogue.conversion import OLD, convert
+from wellread.store.catalogue.documents import collection_records, lookup, reindexing
+from wellread.store.catalogue.documents.collection_records import (
+    Collections,
+    PastQuestions,
+    Vocabularies,
+)
+from wellread.store.catalogue.documents.entity_graph import Graph
 from wellread.store.catalogue.documents.integrity import Integrity
-from wellread.store.catalogue.documents.listings import Listings, PastQuestions
+from wellread.store.catalogue.documents.listings import Censuses, Listings
 from wellread.store.catalogue.documents.name_records import NameRecords
-from wellread.store.catalogue.documents.reindexing import Reindexing
-from wellread.store.catalogue.graph.entity_graph import Graph
+from wellread.store.catalogue.documents.reindexing import Reindexing, Vectors
+from wellread.store.catalogue.documents.story_records import Stories
+from wellread.store.catalogue.forgetting import AccountForgetting, Forgetting
 from wellread.store.catalogue.learning import gap_records
-from wellread.store.catalogue.learning.answer_figures import AnswerFigures
-from wellread.store.catalogue.learning.counter_records import CounterRecords
-from wellread.store.catalogue.learning.coverage_reads import CoverageReads
-from wellread.store.catalogue.learning.expiry import Expiry
-from wellread.store.catalogue.learning.feedback_records import FeedbackRecords
+from wellread.store.catalogue.learning.answer_figures import (
+    AnswerFigures,
+    CounterRecords,
+    QuestionCounts,
+)
+from wellread.store.catalogue.learning.feedback_records import Expiry, FeedbackRecords
 from wellread.store.catalogue.learning.gap_records import GapLedger
-from wellread.store.catalogue.learning.notices import Notices
-from wellread.store.catalogue.learning.preference_records import PreferenceRecords
-from wellread.store.catalogue.learning.question_counts import QuestionCounts
+from wellread.store.catalogue.learning.preference_records import (
+    CoverageReads,
+    Notices,
+    PreferenceRecords,
+)
 from wellread.store.catalogue.run_logs import Calls, Jobs
-from wellread.store.catalogue.stories.story_records import Stories
-from wellread.store.rights.restricted_database import RestrictedReaders
-from wellread.store.schema.catalogue_values import SourceChange, VersionKey
+from wellread.store.rights import RestrictedReaders
 from wellread.store.schema.database import (
     CataloguePart,
     Database,
@@ -56,6 +59,7 @@ from wellread.store.schema.database import (
     writing,
 )
 from wellread.store.schema.postgresql import size
+from wellread.store.schema.stored_values import SourceChange, VersionKey
 from wellread.store.schema.tables import HEAD
 
 REPAIR = "'wellread verify --repair' says what can be done"
@@ -87,7 +91,6 @@ class Catalogue(CataloguePart):
         self.feedback = FeedbackRecords(database)
         self.expiry = Expiry(database)
         self.notices = Notices(database)
-        self.facts_of_answers = AnswerFacts(database)
         self.figures = AnswerFigures(database)
         self.counters = CounterRecords(database)
         self.gap_ledger = GapLedger(database)
@@ -216,9 +219,9 @@ class Catalogue(CataloguePart):
 
     # --- what the index may hold too much of, or still lacks ---
 
-    intend = writing(index_debts.plan_writes)
-    pending = reading(index_debts.pending_writes)
-    settle = writing(index_debts.settle)
+    intend = writing(reindexing.plan_writes)
+    pending = reading(reindexing.pending_writes)
+    settle = writing(reindexing.settle)
 
     # --- overviews, answers, gaps ---
 
@@ -265,7 +268,11 @@ def _bring_up_to_date(
     if current is None and not new:
         raise DamageError("the catalogue's tables are gone", hint=REPAIR)
     if current is not None:
-        check_known(current)
+        if current not in OLD:
+            check_known(current)
         before_upgrade()
     with database.setting_up() as connection:
-        upgrade(connection, home=home)
+        if current in OLD:
+            convert(connection, current, home)
+        else:
+            upgrade(connection)

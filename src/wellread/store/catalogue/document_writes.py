@@ -13,26 +13,26 @@ from sqlalchemy import Connection, Table, bindparam, delete, insert, update
 from wellread.codec import marks_to_blob, to_plain
 from wellread.errors import StoreError
 from wellread.identity import document_id, facts_of, version_of
-from wellread.store.catalogue.asking import answer_evidence_reads, answer_records
-from wellread.store.catalogue.asking.feedback_words import forget_in_feedback
-from wellread.store.catalogue.asking.redaction import RemovedWords
-from wellread.store.catalogue.asking.research_records import forget_research
-from wellread.store.catalogue.asking.retitling import names_of
-from wellread.store.catalogue.documents import collection_records, index_debts
+from wellread.store.catalogue.asking import answer_records, answer_removal
+from wellread.store.catalogue.asking.answer_rows import RemovedWords
+from wellread.store.catalogue.asking.research_records import forget_research, retitle_research
+from wellread.store.catalogue.documents import collection_records, reindexing
 from wellread.store.catalogue.documents.collection_records import documents_of_sources
+from wellread.store.catalogue.documents.entity_nodes import forget_described
 from wellread.store.catalogue.documents.lookup import COPIED, live_hashes, passage_row
-from wellread.store.catalogue.documents.name_keys import name_keys
-from wellread.store.catalogue.documents.name_records import rows_of
-from wellread.store.catalogue.graph.mention_records import forget_described
-from wellread.store.catalogue.stories.story_records import mark_dirty
+from wellread.store.catalogue.documents.name_records import name_keys, rows_of
+from wellread.store.catalogue.documents.story_records import mark_dirty
+from wellread.store.catalogue.forgetting import forget_words
+from wellread.store.catalogue.learning.feedback_records import forget_in_feedback
+from wellread.store.catalogue.learning.gap_records import rename_in_gaps
 from wellread.store.schema import tables
-from wellread.store.schema.catalogue_values import (
+from wellread.store.schema.database import chunks
+from wellread.store.schema.stored_values import (
     DocumentChange,
     SourceChange,
     SourceRecord,
     VersionKey,
 )
-from wellread.store.schema.database import chunks
 
 Row = dict[str, Any]
 FOUND = (tables.mentions, tables.mention_scans)  # in the text of one version
@@ -44,7 +44,7 @@ class Looked:
 
     Attributes:
         texts: what those documents say.
-        answers: as ``answer_records.without_words`` gives it.
+        answers: as ``answer_removal.without_words`` gives it.
     """
 
     texts: Sequence[str] = ()
@@ -53,9 +53,9 @@ class Looked:
 
 def look_before(connection: Connection, changes: Sequence[SourceChange]) -> Looked:
     """Look through all answers before ``commit_changes``, so that no writer waits for it."""
-    texts = list(answer_evidence_reads.stored_texts(connection, _gone(connection, changes)))
+    texts = list(answer_removal.stored_texts(connection, _gone(connection, changes)))
     removed = RemovedWords(texts)
-    return Looked(texts, answer_records.without_words(connection, removed) if removed else {})
+    return Looked(texts, answer_removal.without_words(connection, removed) if removed else {})
 
 
 def commit_changes(
@@ -75,7 +75,7 @@ def commit_changes(
             whoever takes the writers' lock settles what is noted, and drops its rows.
         looked: what ``look_before`` gave; answers that came or changed since are looked at here.
     """
-    index_debts.check_noted(connection, noted)
+    reindexing.check_noted(connection, noted)
     _flip(connection, changes, looked or Looked())
 
 
@@ -110,58 +110,69 @@ def _flip(connection: Connection, changes: Sequence[SourceChange], looked: Looke
     now_live = {known: (row["version"], row["facts"]) for known, (row, _) in rows.items()}
     replaced = [(known, old[0]) for known, old in before.items() if old[0] != now_live[known][0]]
     outdated = [known for known, _ in replaced]
-    mark_dirty(connection, [known for known, old in before.items() if old != now_live[known]])
     collection_records.touch(connection, (row["collection"] for row, _ in rows.values()))
-    names = names_of(connection, [one for one, old in before.items() if old != now_live[one]])
-    gone_texts = list(answer_evidence_reads.stored_texts(connection, gone))
-    gone_titles = {one.title for one in names_of(connection, gone).values()}
+    changed = [one for one, old in before.items() if old != now_live[one]]
+    mark_dirty(connection, changed)
+    titles = answer_removal.titles_of(connection, changed)
+    gone_texts = list(answer_removal.stored_texts(connection, gone))
+    gone_titles = set(answer_removal.titles_of(connection, gone).values())
     _clear(connection, before, (table for table, _ in CONTENT))
     _clear(connection, outdated, FOUND)
     _write(connection, rows, before)
     answer_records.mark_stale(connection, outdated)
-    answer_records.follow_names(connection, names)
+    answer_records.file_again(connection, changed)
+    _retitle(connection, {known: (old, rows[known][0]["title"]) for known, old in titles.items()})
     delete_documents(connection, gone)
     if gone:
         known = looked.answers if gone_texts == looked.texts else {}
         removed = RemovedWords(gone_texts)
-        answer_records.forget_words(connection, removed, gone_titles, known)
+        forget_words(connection, removed, gone_titles, known)
     collection_records.record_sources(connection, [change.record for change in changes])
-    index_debts.settle(connection, [(known, new[0]) for known, new in now_live.items()])
-    index_debts.plan_removals(connection, replaced)
+    reindexing.settle(connection, [(known, new[0]) for known, new in now_live.items()])
+    reindexing.plan_removals(connection, replaced)
     for ids in chunks(outdated):
         _forget_staged(connection, ids)
     if before:
-        index_debts.note_deletion(connection)
+        reindexing.note_deletion(connection)
     _owe_vectors(connection, rows)
+
+
+def _retitle(connection: Connection, changed: Mapping[str, tuple[str, str]]) -> None:
+    """Call documents by their titles of now where they are named in words (id to old and new)."""
+    titles = {old: new for old, new in changed.values() if old.strip() and old != new}
+    if titles:
+        answer_removal.change_titles(connection, titles)
+        retitle_research(connection, list(changed), titles)
+        rename_in_gaps(connection, titles)
 
 
 def _owe_vectors(connection: Connection, rows: Mapping[str, tuple[Row, DocumentChange]]) -> None:
     owed = [
-        index_debts.VectorDebt(document_id=known, version=row["version"], passages=row["passages"])
+        reindexing.VectorDebt(document_id=known, version=row["version"], passages=row["passages"])
         for known, (row, change) in rows.items()
         if change.owes_vectors
     ]
-    index_debts.owe(connection, owed)
+    reindexing.owe(connection, owed)
 
 
 def delete_documents(connection: Connection, versions: dict[str, str]) -> None:
     """Delete documents with all that hangs on them; plan the removal of their index rows."""
     if not versions:
         return
-    cited = answer_evidence_reads.cited_documents(connection, versions)
-    removed = RemovedWords(answer_evidence_reads.stored_texts(connection, cited))
-    titles = answer_evidence_reads.titles_at_rest(connection, versions)
+    cited = answer_removal.cited_documents(connection, versions)
+    removed = RemovedWords(answer_removal.stored_texts(connection, cited))
+    titles = answer_removal.titles_of(connection, versions)
     forget_described(connection, versions)
     mark_dirty(connection, versions)
     collection_records.touch_documents(connection, versions)
     for ids in chunks(versions):
         connection.execute(delete(tables.documents).where(tables.documents.c.id.in_(ids)))
         _forget_staged(connection, ids)
-    index_debts.plan_removals(connection, list(versions.items()))
-    answer_records.forget_documents(connection, removed, titles)
+    reindexing.plan_removals(connection, list(versions.items()))
+    answer_removal.forget_documents(connection, removed, titles)
     forget_in_feedback(connection, removed)
     forget_research(connection, versions)
-    index_debts.note_deletion(connection)
+    reindexing.note_deletion(connection)
 
 
 def _forget_staged(connection: Connection, ids: Sequence[str]) -> None:

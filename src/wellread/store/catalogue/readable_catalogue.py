@@ -10,33 +10,29 @@ from sqlalchemy import func, select
 
 from wellread.errors import RequestError
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.asking.erasure import Forgetting
-from wellread.store.catalogue.documents.aggregates import Censuses
 from wellread.store.catalogue.documents.collection_records import (
     Collections,
+    PastQuestions,
     Vocabularies,
     stamps_of,
 )
-from wellread.store.catalogue.documents.index_debts import Vectors
+from wellread.store.catalogue.documents.entity_graph import Graph
 from wellread.store.catalogue.documents.integrity import Integrity
-from wellread.store.catalogue.documents.listings import Listings, PastQuestions
+from wellread.store.catalogue.documents.listings import Censuses, Listings
 from wellread.store.catalogue.documents.name_records import NameRecords
-from wellread.store.catalogue.documents.reindexing import Reindexing
-from wellread.store.catalogue.graph.entity_graph import Graph
-from wellread.store.catalogue.learning.coverage_reads import CoverageReads
-from wellread.store.catalogue.learning.expiry import Expiry
-from wellread.store.catalogue.learning.feedback_records import FeedbackRecords
+from wellread.store.catalogue.documents.reindexing import Reindexing, Vectors
+from wellread.store.catalogue.documents.story_records import Stories
+from wellread.store.catalogue.forgetting import Forgetting
+from wellread.store.catalogue.learning.feedback_records import Expiry, FeedbackRecords
 from wellread.store.catalogue.learning.gap_records import GapLedger
-from wellread.store.catalogue.learning.notices import Notices
+from wellread.store.catalogue.learning.preference_records import CoverageReads, Notices
 from wellread.store.catalogue.run_logs import Jobs
-from wellread.store.catalogue.stories.story_records import Stories
-from wellread.store.rights.restricted_database import (
+from wellread.store.rights import (
     Reads,
     RestrictedDatabase,
     RestrictedReaders,
 )
-from wellread.store.schema.catalogue_values import GapStatus
-from wellread.store.schema.feedback_values import Feedback
+from wellread.store.schema.stored_values import Feedback, GapStatus
 from wellread.store.schema.tables import passages
 
 _SIZE = select(

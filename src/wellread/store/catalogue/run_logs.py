@@ -16,9 +16,9 @@ from sqlalchemy import Connection, Select, case, delete, func, insert, select, u
 
 from wellread.calls import EMBED_PASSAGE, RUNNING, Call
 from wellread.identity import random_id
-from wellread.store.catalogue.documents.index_debts import note_deletion
-from wellread.store.schema.catalogue_values import REMOVED
+from wellread.store.catalogue.documents.reindexing import note_deletion
 from wellread.store.schema.database import CataloguePart, chunks, made_of, trim
+from wellread.store.schema.stored_values import REMOVED
 from wellread.store.schema.tables import job_items, jobs, provider_calls
 
 JobAction = Literal["add", "sync", "watch", "remove", "reindex", "import", "re-ask"]

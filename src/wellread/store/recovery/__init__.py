@@ -1,1 +1,1 @@
-"""Copies of the catalogue, in files and in other databases, and the state of its file."""
+"""Copies of a catalogue, and moving it to another database."""

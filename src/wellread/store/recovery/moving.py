@@ -1,4 +1,4 @@
-"""Copies a whole catalogue into an empty database, of another kind or not, and proves the copy.
+"""Copies a catalogue into an empty database and proves the copy; looks at a file from outside.
 
 All or nothing: on a server one transaction holds everything, a file gets its name at the end. What
 is compared are the rows of each table, by number and by a hash of their values that does not
@@ -9,21 +9,191 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Integer, Row, Table, delete, insert, inspect, select
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    Column,
+    Connection,
+    Float,
+    Integer,
+    LargeBinary,
+    Row,
+    String,
+    Table,
+    delete,
+    insert,
+    inspect,
+    select,
+)
 
 from wellread.errors import StoreError
 from wellread.store.catalogue import Catalogue
 from wellread.store.schema import postgresql
-from wellread.store.schema.database import STREAM_ROWS, Database, upgrade
-from wellread.store.schema.sqlite import WAL_SUFFIXES
-from wellread.store.schema.tables import metadata
+from wellread.store.schema.database import STREAM_ROWS, Database, Moment, upgrade
+from wellread.store.schema.sqlite import WAL_SUFFIXES, is_damage
+from wellread.store.schema.tables import HEAD, metadata
+
+_BUSY_SECONDS = 30
+_BROKEN = object()
+"""Stands for text whose bytes are no UTF-8."""
+
+_Check = Callable[[Any], bool]
+# What ``PRAGMA integrity_check`` says of search trees alone; they are made anew from the rows.
+_OF_TREES = ("missing from index", "wrong # of entries in index", "non-unique entry in index")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileState:
+    """What a look at the file found.
+
+    Attributes:
+        lost: why it cannot be used as it is, in words; empty when it can.
+        trees: what is wrong with its search trees.
+    """
+
+    lost: str = ""
+    trees: tuple[str, ...] = ()
+
+
+def inspect_file(path: Path) -> FileState:
+    """Read the whole file and say what is wrong with it.
+
+    Raises:
+        StoreError: it is in use by another program, or may not be read.
+    """
+    if path.is_dir():
+        return FileState(lost="it is a folder")
+    if not path.exists():
+        return FileState(lost="it is gone")
+    if path.stat().st_size == 0:
+        return FileState(lost="it is empty")
+    try:
+        with closing(sqlite3.connect(path, timeout=_BUSY_SECONDS)) as connection:
+            said = [str(line) for (line,) in connection.execute("PRAGMA integrity_check")]
+            lines = [line for line in said if line != "ok"]
+            if any(not _of_trees(line) for line in lines):
+                return FileState(lost="pages of it are damaged")
+            lost = _schema_lost(connection) or _values_lost(connection)
+            return FileState(lost=lost, trees=tuple(lines))
+    except sqlite3.Error as error:
+        if not is_damage(error):
+            raise StoreError(
+                f"could not look into {path}: {error}",
+                hint="wait for the program that uses it, and check permissions",
+            ) from error
+        headless = getattr(error, "sqlite_errorname", "") == "SQLITE_NOTADB"
+        return FileState(lost="it is no database" if headless else "pages of it are damaged")
+
+
+def is_unmade(path: Path) -> bool:
+    """Whether nothing was ever put into the file, as when the disk was full before its tables."""
+    if not path.is_file():
+        return not path.exists()
+    try:
+        with closing(sqlite3.connect(path, timeout=_BUSY_SECONDS)) as connection:
+            return not list(connection.execute("SELECT name FROM sqlite_master LIMIT 1"))
+    except sqlite3.Error:
+        return False
+
+
+def _of_trees(line: str) -> bool:
+    return any(words in line for words in _OF_TREES)
+
+
+def _schema_lost(connection: sqlite3.Connection) -> str:
+    there = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    if "alembic_version" not in there:
+        return "its tables are gone"
+    versions = [version for (version,) in connection.execute("SELECT * FROM alembic_version")]
+    if not versions:
+        return "it does not say which release wrote it"
+    gone = sorted(set(_wanted(versions[0])) - there)
+    return f"of its tables {', '.join(gone)} are gone" if gone else ""
+
+
+def _values_lost(connection: sqlite3.Connection) -> str:
+    """Values that are not of their column's kind: letters in place of a number, half a list."""
+    connection.text_factory = _as_text
+    wrong = {}
+    for name in metadata.tables:
+        checks = _checks_of(name)
+        try:
+            rows = connection.execute(f'SELECT * FROM "{name}"')  # noqa: S608 - a name of ours
+        except sqlite3.OperationalError:  # an older release's catalogue has no such table
+            continue
+        fits = [checks.get(column[0], lambda _: True) for column in rows.description]
+        bad = sum(
+            not all(check(value) for check, value in zip(fits, row, strict=True)) for row in rows
+        )
+        if bad:
+            wrong[name] = bad
+    told = ", ".join(f"{name} {count}" for name, count in wrong.items())
+    return f"values in it cannot be read (rows of {told})" if told else ""
+
+
+def _wanted(version: str) -> Iterator[str]:
+    """The tables that have to be there; of another release's catalogue it is not known."""
+    return iter(metadata.tables if version == HEAD else ())
+
+
+def _as_text(value: bytes) -> object:
+    """What a connection makes of a text: the text, or ``_BROKEN``."""
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return _BROKEN
+
+
+def _checks_of(table: str) -> Mapping[str, _Check]:
+    """Of every column of a table, what says whether a value fits it."""
+    return {column.name: _check_of(column) for column in metadata.tables[table].c}
+
+
+def _check_of(column: Column[Any]) -> _Check:
+    fits = next(fits for kind, fits in _FITS if isinstance(column.type, kind))
+    return (lambda value: value is None or fits(value)) if column.nullable else fits
+
+
+def _is_json(value: object) -> bool:
+    if isinstance(value, int | float):  # SQLite keeps a number in such a column as one
+        return True
+    if not isinstance(value, str):
+        return False
+    try:
+        json.loads(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_moment(value: object) -> bool:
+    if not isinstance(value, str):
+        return False
+    try:
+        datetime.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
+
+
+_FITS: tuple[tuple[type[Any], _Check], ...] = (
+    (JSON, _is_json),
+    (Moment, _is_moment),
+    (Boolean, lambda value: value in (0, 1)),
+    (Integer, lambda value: isinstance(value, int)),
+    (Float, lambda value: isinstance(value, int | float)),
+    (LargeBinary, lambda value: isinstance(value, bytes)),
+    (String, lambda value: isinstance(value, str)),
+)
+
 
 ROWS_AT_ONCE = 1_000
 _MODULUS = 1 << 128

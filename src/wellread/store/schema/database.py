@@ -19,6 +19,7 @@ from sqlalchemy import (
     Dialect,
     Executable,
     Select,
+    String,
     TypeDecorator,
     delete,
     func,
@@ -27,6 +28,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
 
 from wellread.errors import DamageError, StoreError
 from wellread.store.schema import postgresql, sqlite
@@ -343,12 +346,8 @@ def check_known(schema: str) -> None:
         )
 
 
-def upgrade(connection: Connection, revision: str = "head", home: Path | None = None) -> None:
-    """Run the missing migrations up to ``revision`` inside the connection's transaction.
-
-    Args:
-        home: the folder of the home, whose kept files may move with their documents.
-    """
+def upgrade(connection: Connection) -> None:
+    """Run the missing migrations inside the connection's transaction."""
     # Alembic takes a tenth of a second to load, and is needed once per release.
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
@@ -356,5 +355,18 @@ def upgrade(connection: Connection, revision: str = "head", home: Path | None = 
     config = Config()
     # Alembic reads % in options as interpolation.
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
-    config.attributes.update(connection=connection, home=home)
-    command.upgrade(config, revision)
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+
+
+class Folded(FunctionElement[str]):
+    """A text without capitals, of any script; databases' own ``lower`` differ."""
+
+    name = "folded"
+    inherit_cache = True
+    type = String()
+
+
+@compiles(Folded)
+def _folded(element: Folded, compiler: Any, **options: Any) -> str:
+    return f"folded({compiler.process(element.clauses, **options)})"

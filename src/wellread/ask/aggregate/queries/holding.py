@@ -18,8 +18,8 @@ from itertools import islice
 
 from wellread.ask.aggregate.queries.query import CatalogueQuery, EntityKey, Name, Topic
 from wellread.ask.aggregate.queries.result import Place, Scope
-from wellread.store.catalogue.documents.aggregates import Entry
-from wellread.store.catalogue.graph.entity_nodes import EntityNode
+from wellread.store.catalogue.documents.entity_nodes import EntityNode
+from wellread.store.catalogue.documents.listings import Entry
 from wellread.text.english import STOP_WORDS
 from wellread.text.names import singular
 from wellread.text.sentences import is_sentence, sentence_spans

@@ -11,8 +11,8 @@ from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.retrieve.search import check_collections
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
-from wellread.store.catalogue.documents.aggregates import Entry
-from wellread.store.catalogue.graph.entity_nodes import EntityNode
+from wellread.store.catalogue.documents.entity_nodes import EntityNode
+from wellread.store.catalogue.documents.listings import Entry
 from wellread.types import Filters, Span
 
 AggregateKind = Literal["count", "list", "text", "relation", "gap", "coverage", "trend"]

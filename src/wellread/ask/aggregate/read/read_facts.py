@@ -20,8 +20,8 @@ from wellread.ask.understand.mentions import people_in
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
-from wellread.store.catalogue.documents.aggregates import Entry
-from wellread.store.catalogue.documents.name_keys import FILE, INITIALS, MAIN, TITLE, cut, one_of
+from wellread.store.catalogue.documents.listings import Entry
+from wellread.store.catalogue.documents.name_records import FILE, INITIALS, MAIN, TITLE, cut, one_of
 from wellread.text.english import PREPOSITIONS, STOP_WORDS
 from wellread.text.english_catalogue import DOCUMENT_NOUNS, POINTING, SPOKEN_NOUNS
 from wellread.text.names import is_acronym, singular

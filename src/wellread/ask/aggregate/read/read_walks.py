@@ -30,7 +30,7 @@ from wellread.ask.retrieve.search import check_collections
 from wellread.ask.understand.vocabulary import ALIASED, Named, Vocabulary, vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, Constraint, NamedEntity
-from wellread.store.catalogue.graph.entity_graph import Graph
+from wellread.store.catalogue.documents.entity_graph import Graph
 from wellread.text.english import STOP_WORDS
 from wellread.text.names import singular
 from wellread.text.tokens import ARTICLES, Token, tokens_of

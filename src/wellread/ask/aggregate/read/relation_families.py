@@ -26,8 +26,8 @@ from wellread.ask.aggregate.read.walk_reading import (
     reading_of,
 )
 from wellread.questions import NamedEntity
-from wellread.store.catalogue.graph.entity_graph import Graph
-from wellread.store.catalogue.graph.relation_network import RelationKind
+from wellread.store.catalogue.documents.entity_graph import Graph
+from wellread.store.catalogue.documents.relation_network import RelationKind
 from wellread.text.english import PREPOSITIONS, STOP_WORDS
 from wellread.text.tokens import tokens_of
 from wellread.text.words import stem

@@ -27,8 +27,8 @@ from wellread.identity import random_id
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import whole_of
 from wellread.questions import Analysis, Length, Preferences
-from wellread.store.catalogue.asking.redaction import BLANK
-from wellread.store.schema.catalogue_values import REMOVED
+from wellread.store.catalogue.asking.answer_rows import BLANK
+from wellread.store.schema.stored_values import REMOVED
 from wellread.text.sentences import sentence_spans
 
 MOST_TURNS = 8  # the first one of a session, and the newest

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from wellread.answers import Evidence
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.graph.entity_nodes import EntityNode
+from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.types import DocumentFacts
 
 SourceFacts = Mapping[str, tuple[tuple[str, str], ...]]

@@ -10,7 +10,7 @@ from wellread.errors import RequestError
 from wellread.serve.cli.accounts.users_cli import noted
 from wellread.serve.features.accounts.account_bodies import GrantBody, GroupBody
 from wellread.serve.terminal import fold, table, terminal_of, whole
-from wellread.store.catalogue.accounts import Accounts
+from wellread.store.catalogue.accounts.sign_in_records import Accounts
 
 app = typer.Typer(rich_markup_mode=None)
 groups = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Users that share grants.")

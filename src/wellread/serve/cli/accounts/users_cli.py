@@ -12,9 +12,8 @@ from wellread.ingest.remove import forget_user
 from wellread.serve.cli.accounts.secret_input import password_for
 from wellread.serve.features.accounts.account_bodies import ForgottenBody, UserBody, user_bodies
 from wellread.serve.terminal import fold, table, terminal_of, whole
-from wellread.store.catalogue.accounts import Accounts
-from wellread.store.catalogue.accounts.audit_records import CHANGED, Deed
-from wellread.store.schema.account_values import Role, User
+from wellread.store.catalogue.accounts.sign_in_records import CHANGED, Accounts, Deed
+from wellread.store.schema.stored_values import Role, User
 
 app = typer.Typer(rich_markup_mode=None)
 users = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Accounts of people.")

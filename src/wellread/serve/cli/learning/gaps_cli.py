@@ -27,7 +27,7 @@ from wellread.serve.features.learning.gap_print import (
 )
 from wellread.serve.features.learning.pattern_bodies import patterns_body, print_patterns
 from wellread.serve.terminal import Terminal, terminal_of
-from wellread.store.schema.catalogue_values import GapStatus
+from wellread.store.schema.stored_values import GapStatus
 
 app = typer.Typer(rich_markup_mode=None)
 gaps_app = typer.Typer(

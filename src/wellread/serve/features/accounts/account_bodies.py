@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 from wellread.errors import RequestError
 from wellread.serve.features.bodies import PlainBody
-from wellread.store.catalogue.accounts import Accounts
-from wellread.store.schema.account_values import SCOPES, ApiKey, Scope, User
+from wellread.store.catalogue.accounts.sign_in_records import Accounts
+from wellread.store.schema.stored_values import SCOPES, ApiKey, Scope, User
 
 
 class UserBody(PlainBody):

@@ -15,7 +15,7 @@ from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
 from wellread.library.uploads import upload_folder
 from wellread.serve.guards.sign_in import FORBIDDEN
-from wellread.store.schema.account_values import Rights
+from wellread.store.schema.stored_values import Rights
 
 
 def check_may_edit(request: Request, collection: str) -> None:

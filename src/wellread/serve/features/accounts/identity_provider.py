@@ -17,9 +17,8 @@ from urllib.parse import urlsplit
 
 from wellread.config.team_settings import OidcSettings
 from wellread.errors import SettingsError, WellreadError
-from wellread.store.catalogue.accounts.provider_users import Identity
-from wellread.store.catalogue.accounts.secret_tokens import new_secret
-from wellread.store.catalogue.accounts.web_session_records import SignInAttempt
+from wellread.store.catalogue.accounts.sign_in_records import SignInAttempt, new_secret
+from wellread.store.catalogue.accounts.user_records import Identity
 
 KNOWN_FOR = 3600.0  # seconds after which the provider is asked again what it is
 SECONDS = 10.0  # that one call may take

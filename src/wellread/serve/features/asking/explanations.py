@@ -19,7 +19,7 @@ from wellread.questions import Analysis, ConstraintKind, QuestionType
 from wellread.serve.features.asking.answer_bodies import AskResponse
 from wellread.serve.features.bodies import Body, RankBody
 from wellread.serve.terminal import fold, right, table
-from wellread.store.catalogue.graph.relation_network import Path
+from wellread.store.catalogue.documents.relation_network import Path
 from wellread.text.words import harmless
 from wellread.types import Filters, Hit, Mode
 

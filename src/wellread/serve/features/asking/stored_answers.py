@@ -17,8 +17,8 @@ from wellread.library.recheck import Rechecked, Standing
 from wellread.serve.features.asking.answer_bodies import AskResponse, answer_body
 from wellread.serve.features.bodies import Body, PlainBody
 from wellread.serve.terminal import INDENT, SHORT_ID, print_link, right, table, whole
-from wellread.store.catalogue.asking.past_answers import SessionFacts
-from wellread.store.schema.catalogue_values import StoredAnswer
+from wellread.store.catalogue.asking.answer_records import SessionFacts
+from wellread.store.schema.stored_values import StoredAnswer
 from wellread.text.words import harmless
 
 LONGEST_TITLE = 200  # characters of what a session is called

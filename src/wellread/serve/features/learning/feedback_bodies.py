@@ -11,7 +11,7 @@ from wellread.learning.feedback_files import Imported
 from wellread.serve.features.asking.stored_answers import short_answer_id
 from wellread.serve.features.bodies import Body, SpanBody, view_url
 from wellread.serve.terminal import right, table, whole
-from wellread.store.schema.feedback_values import BetterCitation, Feedback
+from wellread.store.schema.stored_values import BetterCitation, Feedback
 from wellread.text.words import harmless
 
 

@@ -20,7 +20,7 @@ from wellread.learning.gaps.gap_clusters import (
     with_missing,
 )
 from wellread.serve.features.bodies import Body
-from wellread.store.schema.catalogue_values import Gap, GapKind, GapStatus
+from wellread.store.schema.stored_values import Gap, GapKind, GapStatus
 
 
 class GapBody(Body):

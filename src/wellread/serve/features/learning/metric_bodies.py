@@ -9,7 +9,7 @@ from wellread.kb import KnowledgeBase
 from wellread.learning.metrics.metric_periods import PeriodName
 from wellread.learning.metrics.metric_report import MetricReport, metrics
 from wellread.serve.features.bodies import PlainBody
-from wellread.store.schema.figure_values import Sums
+from wellread.store.schema.stored_values import Sums
 from wellread.text.timecodes import window_of
 
 

@@ -24,7 +24,7 @@ from prometheus_client.registry import Collector
 from wellread.answers import BEFORE, CATALOGUE, EXTRACTIVE, NOBODY, VerdictName
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.learning.answer_figures import Within
-from wellread.store.schema.learning_tables import TOTAL
+from wellread.store.schema.tables import TOTAL
 
 # Seconds: a step takes milliseconds without a model, and up to two minutes with one.
 BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
@@ -58,7 +58,6 @@ def prometheus_text(kb: KnowledgeBase, accept: str) -> tuple[bytes, str]:
     Raises:
         StoreError: the catalogue cannot be read, or what counters lost not be written down.
     """
-    kb.catalogue.facts_of_answers.complete()
     sums = {json.dumps(key): value for key, value in _sums(kb)}
     told = kb.catalogue.counters.never_less(sums)
     counters = {tuple(json.loads(key)): value for key, value in told.items()}

@@ -20,7 +20,7 @@ from wellread.serve.guards.asking_rights import Kb
 from wellread.serve.web.answer_parts import MOST_TURNS, answer_values, limit_choices
 from wellread.serve.web.pages.ask_pages import AskQuery
 from wellread.serve.web.rendering import PageFormat, shown
-from wellread.store.catalogue.asking.past_answers import SessionFacts
+from wellread.store.catalogue.asking.answer_records import SessionFacts
 
 router = APIRouter(include_in_schema=False)
 

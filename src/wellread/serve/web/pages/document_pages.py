@@ -25,7 +25,7 @@ from wellread.serve.web.answer_parts import place_of
 from wellread.serve.web.document_layout import Page, page_of
 from wellread.serve.web.page_images import PageImages, ShownPage, original_pdf, shown_pages
 from wellread.serve.web.rendering import NOT_KEPT, PageFormat, drawn, shown
-from wellread.store.schema.catalogue_values import StoredAnswer
+from wellread.store.schema.stored_values import StoredAnswer
 from wellread.types import Document, DocumentFacts, Kind, PageMark, Span, TimeMark
 
 router = APIRouter(include_in_schema=False)

@@ -21,7 +21,7 @@ from wellread.serve.features.timeline_views import Unit
 from wellread.serve.guards.asking_rights import Kb
 from wellread.serve.web.charts import bar_chart
 from wellread.serve.web.rendering import PageFormat, shown
-from wellread.store.catalogue.stories.story_rows import Story, StoryItem
+from wellread.store.catalogue.documents.story_records import Story, StoryItem
 from wellread.text.timecodes import window_of
 from wellread.types import DocumentFacts, Filters, Span
 

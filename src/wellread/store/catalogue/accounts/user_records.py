@@ -1,19 +1,43 @@
-"""Accounts: made, found, changed, and the password that opens them."""
+"""Accounts, groups and grants: made, found, changed; the password that opens an account.
+
+Argon2id with the library's own parameters (RFC 9106, low memory). Whether an account is there must
+not show in the time that a sign-in takes, so there is always a hash to verify against.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+from sqlalchemy import Connection, delete, func, insert, or_, select, update
 
 from wellread.errors import RequestError, UnknownNameError
-from wellread.identity import random_id
-from wellread.store.catalogue.accounts.passwords import check_password, fits, hashed, outdated
-from wellread.store.schema.account_tables import users, web_sessions
-from wellread.store.schema.account_values import Role, User
+from wellread.identity import EVERYTHING, Asker, Everything, random_id
+from wellread.store.catalogue.documents.collection_records import collection_names
 from wellread.store.schema.database import CataloguePart
+from wellread.store.schema.stored_values import (
+    ALL,
+    OIDC,
+    ROLES,
+    SCOPES_OF,
+    ApiKey,
+    Grant,
+    Rights,
+    Role,
+    User,
+    UserGroup,
+)
+from wellread.store.schema.tables import (
+    grants,
+    group_members,
+    user_groups,
+    users,
+    web_sessions,
+)
 
 LONGEST_NAME = 100
 COLUMNS = [
@@ -213,3 +237,315 @@ def made_user(row: Any) -> User:
     """The user that a row of ``COLUMNS`` and ``LOCAL`` holds."""
     names = [column.name for column in COLUMNS]
     return User(**{name: getattr(row, name) for name in names}, local=bool(row.local))
+
+
+SHORTEST, LONGEST = 10, 1_000  # characters
+_HASHER = PasswordHasher()
+_nobody: dict[str, str] = {}
+
+
+def hashed(password: str) -> str:
+    """What is kept of a password."""
+    return _HASHER.hash(password)
+
+
+def fits(kept: str, password: str) -> bool:
+    """Whether a password is the one of which ``kept`` was kept; as long for one that is empty."""
+    against = kept or _nobodys()
+    try:
+        _HASHER.verify(against, password[:LONGEST])
+    except (VerificationError, InvalidHashError):
+        return False
+    return bool(kept)
+
+
+def outdated(kept: str) -> bool:
+    """Whether ``kept`` was made with weaker parameters than those of today."""
+    return _HASHER.check_needs_rehash(kept)
+
+
+def check_password(password: str, name: str) -> None:
+    """Refuse what is no password.
+
+    Raises:
+        RequestError: it is too short, too long, or the name itself.
+    """
+    if len(password) < SHORTEST:
+        raise RequestError(
+            f"the password has fewer than {SHORTEST} characters", hint="take a few words"
+        )
+    if len(password) > LONGEST:
+        raise RequestError(f"the password has more than {LONGEST} characters", hint="shorten it")
+    if password.casefold() == name.casefold() or len(set(password)) < 4:
+        raise RequestError(
+            "the password is the name, or the same few characters", hint="take a few words"
+        )
+
+
+def _nobodys() -> str:
+    """The hash of a password that nobody has."""
+    if "hash" not in _nobody:
+        _nobody["hash"] = hashed("of nobody at all")
+    return _nobody["hash"]
+
+
+class Groups(CataloguePart):
+    """Users that share grants."""
+
+    def every(self) -> list[UserGroup]:
+        """All groups with the names of their members, by name."""
+        inside = (
+            select(group_members.c.group_id, users.c.name)
+            .join(users, users.c.id == group_members.c.user_id)
+            .order_by(users.c.name)
+        )
+        members: dict[str, list[str]] = {}
+        for row in self._rows(inside):
+            members.setdefault(row.group_id, []).append(row.name)
+        shown = select(user_groups.c.id, user_groups.c.name, user_groups.c.source)
+        found = self._rows(shown.order_by(user_groups.c.name))
+        return [UserGroup(**row._mapping, members=tuple(members.get(row.id, ()))) for row in found]
+
+    def named(self, name: str) -> UserGroup:
+        """The group of that name.
+
+        Raises:
+            UnknownNameError: there is none.
+        """
+        wanted = plain_name(name)
+        found = next((one for one in self.every() if one.name == wanted), None)
+        if found is None:
+            raise UnknownNameError(
+                f"there is no group named {name!r}", hint="'wellread groups list' shows them"
+            )
+        return found
+
+    def of(self, user_id: str) -> list[UserGroup]:
+        """The groups that a user is in."""
+        mine = select(group_members.c.group_id).where(group_members.c.user_id == user_id)
+        ids = set(self._values(mine))
+        return [one for one in self.every() if one.id in ids]
+
+    def add(self, name: str) -> UserGroup:
+        """Make a group.
+
+        Raises:
+            RequestError: the name is taken or is none.
+        """
+        with self._database.write() as connection:
+            name = plain_name(name)
+            if connection.execute(select(user_groups.c.id).where(_called(name))).first():
+                raise RequestError(f"there is a group named {name!r} already")
+            return UserGroup(id=_make(connection, name, ""), name=name)
+
+    def remove(self, group_id: str) -> None:
+        """Remove a group with its grants; its members stay."""
+        self._run(delete(user_groups).where(user_groups.c.id == group_id))
+
+    def join(self, group_id: str, user_id: str) -> None:
+        """Put a user into a group."""
+        self._run(_left(group_id, user_id), _joined(group_id, user_id, ""))
+
+    def leave(self, group_id: str, user_id: str) -> None:
+        """Take a user out of a group."""
+        self._run(_left(group_id, user_id))
+
+
+def follow_provider(connection: Connection, user_id: str, names: Iterable[str]) -> None:
+    """Put a user into the groups that an identity provider names, and out of its other ones.
+
+    Groups that are not there are made. Memberships that were given here stay.
+    """
+    mine = (group_members.c.user_id == user_id, group_members.c.source == OIDC)
+    connection.execute(delete(group_members).where(*mine))
+    for name in dict.fromkeys(names):
+        known = connection.execute(select(user_groups.c.id).where(_called(name))).scalar()
+        group_id = known or _make(connection, name, OIDC)
+        here = (group_members.c.group_id == group_id, group_members.c.user_id == user_id)
+        if connection.execute(select(group_members).where(*here)).first() is None:
+            connection.execute(_joined(group_id, user_id, OIDC))
+
+
+class Grants(CataloguePart):
+    """Which collections are open to whom."""
+
+    def every(self) -> list[Grant]:
+        """All grants, by collection and name."""
+        statement = (
+            select(
+                grants.c.collection,
+                grants.c.role,
+                users.c.name.label("user"),
+                user_groups.c.name.label("group"),
+            )
+            .outerjoin(users, users.c.id == grants.c.user_id)
+            .outerjoin(user_groups, user_groups.c.id == grants.c.group_id)
+            .order_by(grants.c.collection, users.c.name, user_groups.c.name)
+        )
+        return [
+            Grant(
+                collection=row.collection,
+                role=row.role,
+                user=row.user or "",
+                group=row.group or "",
+            )
+            for row in self._rows(statement)
+        ]
+
+    def give(self, collection: str, role: Role, *, user_id: str = "", group_id: str = "") -> None:
+        """Open a collection (``*``: all) to a user or a group, in place of an earlier grant."""
+        row = {"user_id": user_id or None, "group_id": group_id or None}
+        self._run(
+            _grant(collection, user_id, group_id),
+            insert(grants).values(collection=collection, role=role, **row),
+        )
+
+    def take(self, collection: str, *, user_id: str = "", group_id: str = "") -> bool:
+        """Close it again; whether there was such a grant."""
+        with self._database.write() as connection:
+            return connection.execute(_grant(collection, user_id, group_id)).rowcount > 0
+
+
+def _called(name: str) -> Any:
+    return user_groups.c.name == name
+
+
+def _make(connection: Connection, name: str, source: str) -> str:
+    made = random_id("grp")
+    connection.execute(insert(user_groups), {"id": made, "name": name, "source": source})
+    return made
+
+
+def _left(group_id: str, user_id: str) -> Any:
+    mine = (group_members.c.group_id == group_id, group_members.c.user_id == user_id)
+    return delete(group_members).where(*mine)
+
+
+def _joined(group_id: str, user_id: str, source: str) -> Any:
+    row = {"group_id": group_id, "user_id": user_id, "source": source}
+    return insert(group_members).values(**row)
+
+
+def _grant(collection: str, user_id: str, group_id: str) -> Any:
+    held = grants.c.user_id == user_id if user_id else grants.c.group_id == group_id
+    return delete(grants).where(grants.c.collection == collection, held)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """What a provider says of somebody.
+
+    Attributes:
+        issuer, subject: by which they are known again, and by nothing else.
+        name: what they are called there; groups: those they are in, None when it does not say.
+    """
+
+    issuer: str
+    subject: str
+    name: str
+    groups: tuple[str, ...] | None = None
+
+
+class ProviderUsers(CataloguePart):
+    """Accounts without a password here."""
+
+    def enter(self, identity: Identity, role: Role | None) -> User | None:
+        """The account of somebody who has come from the provider, in its groups of today.
+
+        An account with a password is never taken for theirs, whatever its name.
+
+        Args:
+            role: of an account that is made for them; None: none is made.
+
+        Returns:
+            None when they have no account, or may not sign in.
+        """
+        known = (users.c.issuer == identity.issuer, users.c.subject == identity.subject)
+        with self._database.write() as connection:
+            row = connection.execute(select(*COLUMNS, LOCAL).where(*known)).first()
+            user = made_user(row) if row else None
+            if user is None and role is not None:
+                user = make_user(
+                    connection,
+                    _free_name(connection, identity.name),
+                    role,
+                    issuer=identity.issuer,
+                    subject=identity.subject,
+                )
+            if user is None or user.disabled:
+                return None
+            if identity.groups is not None:
+                follow_provider(connection, user.id, _plain(identity.groups))
+            return user
+
+
+def _free_name(connection: Connection, wanted: str) -> str:
+    """The name, or the name with a number where somebody has it."""
+    (name,) = _plain((wanted,)) or ("user",)
+    taken = set(connection.execute(select(users.c.name)).scalars())
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name}-{number}"
+    return free
+
+
+def _plain(names: Sequence[str]) -> tuple[str, ...]:
+    """Names of elsewhere as ours are: without capitals and white space."""
+    made = ("-".join(name.casefold().split())[: LONGEST_NAME - 5] for name in names)
+    return tuple(dict.fromkeys(one for one in made if one and one.isprintable()))
+
+
+class RightsReads(CataloguePart):
+    """Rights as they are now: what is taken away is gone at the next look."""
+
+    def of(self, user: User, key: ApiKey | None = None, session_id: str = "") -> Rights:
+        """What the user may do, or their key, which never may more."""
+        with self._database.read() as connection:
+            reads, edits = _collections(connection, user)
+        limited = key is not None and key.collections is not None
+        if key is not None and key.collections is not None:
+            reads, edits = (_within(held, key.collections) for held in (reads, edits))
+        scopes = SCOPES_OF[user.role]
+        return Rights(
+            user=user,
+            asker=Asker(owner=user.id, reads=reads, limited=limited),
+            edits=edits,
+            scopes=scopes if key is None else scopes & set(key.scopes),
+            key_id=key.id if key else "",
+            session_id=session_id,
+        )
+
+    def asker_of(self, user: User) -> Asker:
+        """Who the user is when they ask, and what they may read."""
+        return self.of(user).asker
+
+
+def local_rights(asker: Asker) -> Rights:
+    """All rights: of whoever sits at the machine."""
+    return Rights(user=None, asker=asker, edits=EVERYTHING, scopes=SCOPES_OF["admin"])
+
+
+def _collections(
+    connection: Connection, user: User
+) -> tuple[frozenset[str] | Everything, frozenset[str] | Everything]:
+    """What the user may read, and what they may change."""
+    if user.role == "admin":
+        return EVERYTHING, EVERYTHING
+    mine = select(group_members.c.group_id).where(group_members.c.user_id == user.id)
+    held = or_(grants.c.user_id == user.id, grants.c.group_id.in_(mine))
+    given = connection.execute(select(grants.c.collection, grants.c.role).where(held)).all()
+    names = {row.collection for row in given}
+    # Only an admin reads everything: to anybody else "all" is a list that is made anew each time.
+    reads = frozenset(collection_names(connection)) if ALL in names else frozenset(names)
+    changed = {row.collection for row in given if _least(user.role, row.role) != "reader"}
+    return reads, EVERYTHING if ALL in changed else frozenset(changed)
+
+
+def _within(held: frozenset[str] | Everything, names: Iterable[str]) -> frozenset[str]:
+    wanted = frozenset(names)
+    return wanted if isinstance(held, Everything) else held & wanted
+
+
+def _least(one: Role, other: Role) -> Role:
+    return min(one, other, key=ROLES.index)

@@ -7,20 +7,18 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, exists, insert, select
+from sqlalchemy import Connection, delete, insert, select
 
 from wellread.answers import CATALOGUE, NOBODY, VerdictName
-from wellread.store.catalogue.documents.lookup import property_of, put_properties
-from wellread.store.rights.readable_views import READ
-from wellread.store.schema.catalogue_values import REMOVED
-from wellread.store.schema.database import CataloguePart
-from wellread.store.schema.learning_tables import (
+from wellread.store.rights import READ
+from wellread.store.schema.stored_values import REMOVED
+from wellread.store.schema.tables import (
     TOTAL,
     answer_facts,
     answer_steps,
     answer_topics,
+    documents,
 )
-from wellread.store.schema.tables import answers, documents
 from wellread.text.english import NUMBER_WORDS
 from wellread.text.names import singular
 from wellread.text.parsed import parse
@@ -30,8 +28,6 @@ Plain = Mapping[str, Any]
 MOST_WORDS = 12  # of a question that are counted as what it is about
 SHORTEST_WORD = 3
 LONGEST_TOPIC = 80
-AT_ONCE = 200  # answers from before whose rows are made in one transaction
-_COMPLETE = "answer_facts"  # the property that says that no answer lacks its rows
 
 
 def write_facts(connection: Connection, answer_id: str, at: datetime, body: Plain) -> None:
@@ -73,12 +69,6 @@ def forget_read(connection: Connection, collection: str) -> None:
     connection.execute(delete(answer_topics).where(*named))
 
 
-def rewrite_facts(connection: Connection, answer_id: str, body: Plain) -> None:
-    """Keep the figures of the answer as its body tells them now."""
-    moment = select(answers.c.created_at).where(answers.c.id == answer_id)
-    write_facts(connection, answer_id, connection.execute(moment).scalar_one(), body)
-
-
 def _facts(body: Plain) -> dict[str, Any]:
     sure, usage = body["confidence"], body.get("usage") or {}
     verdicts = Counter(one["verdict"]["name"] for one in body["sentences"])
@@ -89,7 +79,6 @@ def _facts(body: Plain) -> dict[str, Any]:
         "answered_by": by,
         "band": sure["band"],
         "confidence": sure["score"],
-        "shipped": sure["score"],
         "seconds": sum(_steps(body).values()),
         "cost": usage.get("cost", 0.0),
         "citations": len(body["citations"]),
@@ -130,32 +119,3 @@ def _words(question: str) -> list[str]:
     telling = (word for word in words if len(word) >= SHORTEST_WORD and word not in NUMBER_WORDS)
     named = dict.fromkeys((singular(word) or word)[:LONGEST_TOPIC] for word in telling)
     return [word for word in named if word not in NUMBER_WORDS][:MOST_WORDS]
-
-
-class AnswerFacts(CataloguePart):
-    """Sees to it that every answer has its row."""
-
-    def complete(self) -> int:
-        """Make the rows of answers that were given before there were any; how many.
-
-        A few at a time, each time in a transaction of its own: broken off, it goes on from there.
-        """
-        with self._database.read() as connection:
-            if property_of(connection, _COMPLETE):
-                return 0
-        made = 0
-        while some := self._make_some():
-            made += some
-        return made
-
-    def _make_some(self) -> int:
-        there = exists().where(answer_facts.c.answer_id == answers.c.id)
-        columns = (answers.c.id, answers.c.created_at, answers.c.body)
-        lacking = select(*columns).where(~there).order_by(answers.c.id).limit(AT_ONCE)
-        with self._database.write() as connection:
-            rows = connection.execute(lacking).all()
-            for row in rows:
-                write_facts(connection, row.id, row.created_at, row.body)
-            if not rows:
-                put_properties(connection, {_COMPLETE: True})
-        return len(rows)

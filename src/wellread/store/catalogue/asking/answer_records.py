@@ -1,64 +1,72 @@
-"""Answers that were given, and what they rest on."""
+"""Answers that were given: recorded, found again, turns of sessions, and stale when sources change.
+
+A turn is the recorded answer that bears the session's id, so what is forgotten in an answer is
+forgotten in the conversation. Every read and every removal names the owner: a session of somebody
+else is the same as none. The key of an answer that may be given again hangs on everything it was
+made from, and says nothing of the question. The entry goes with its answer, and when that becomes
+stale; as keys hold the day, entries of earlier days are dropped.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
-from datetime import UTC, datetime
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import Connection, Text, cast, delete, insert, select, update
-
-from wellread.answers import Answer
-from wellread.codec import from_plain, to_plain
-from wellread.store.catalogue.accounts.audit_records import note_asked
-from wellread.store.catalogue.asking.answer_evidence_reads import answers_on
-from wellread.store.catalogue.asking.answer_facts_records import (
-    note_read,
-    rewrite_facts,
-    write_facts,
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    delete,
+    exists,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+    update,
 )
-from wellread.store.catalogue.asking.gap_erasure import forget_in_gaps, rename_in_gaps
-from wellread.store.catalogue.asking.redaction import (
-    NAMED,
-    RemovedWords,
-    blacked,
+
+from wellread.answers import Answer, Step
+from wellread.codec import from_plain, storable
+from wellread.identity import tagged_hash
+from wellread.store.catalogue.accounts.sign_in_records import note_asked
+from wellread.store.catalogue.asking.answer_facts_records import note_read
+from wellread.store.catalogue.asking.answer_removal import (
+    answers_on,
+    forget_conversation,
+    forget_questions,
     forgotten,
-    listed,
-    named,
 )
-from wellread.store.catalogue.asking.retitling import (
-    Named,
-    Renamed,
-    move_sections,
-    names_of,
-    naming,
-    renamed,
-    retitle_research,
-    retitled,
-    unnamed,
+from wellread.store.catalogue.asking.answer_rows import (
+    NAMED,
+    Kept,
+    RemovedWords,
+    forget_cached,
+    kept_answers,
+    kept_form,
+    renew_facts,
+    rewrite_rows,
+    shown,
+    shown_answers,
+    write_rows,
 )
-from wellread.store.catalogue.documents.index_debts import note_deletion
-from wellread.store.catalogue.documents.lookup import VALUES, live_versions
-from wellread.store.schema.catalogue_values import REMOVED, StoredAnswer
-from wellread.store.schema.database import STREAM_ROWS, chunks, made_of, rows_in
+from wellread.store.catalogue.documents.lookup import property_of, put_properties
+from wellread.store.catalogue.documents.reindexing import SWITCHES, note_deletion
+from wellread.store.schema.database import CataloguePart, Folded, chunks, made_of, writing
+from wellread.store.schema.stored_values import StoredAnswer
 from wellread.store.schema.tables import (
-    answer_evidence,
+    answer_citations,
     answers,
     cached_answers,
     documents,
+    properties,
     sessions,
+    vector_debts,
 )
 from wellread.text.headlines import shortened
 
-Plain = dict[str, Any]
-FACTS = [column for column in answers.c if column.name != "body"]
-RAW_BODIES = (
-    select(answers.c.id, cast(answers.c.body, Text).label("raw"))
-    .order_by(answers.c.id)
-    .execution_options(yield_per=STREAM_ROWS)
-)
+FACTS = [answers.c[name] for name in StoredAnswer.__dataclass_fields__]
 TITLE = 80  # characters of a first question that name a session
 
 
@@ -71,84 +79,31 @@ def record_answer(connection: Connection, answer: Answer, read: Iterable[str] = 
     Args:
         read: the collections that it could be drawn from.
     """
-    body, stale = _as_it_stands(connection, answer)
+    kept = as_it_stands(connection, answer)
     now = datetime.now(UTC)
-    connection.execute(delete(answers).where(answers.c.id == answer.id))
-    connection.execute(
-        insert(answers),
-        {
-            "id": answer.id,
-            "created_at": now,
-            "session_id": answer.session_id,
-            "question": body["question"],
-            "answered_by": answer.answered_by,
-            "confidence": answer.confidence.score,
-            "stale": stale,
-            "body": body,
-            "owner": answer.owner,
-        },
-    )
-    write_facts(connection, answer.id, now, body)
+    write_rows(connection, kept, now)
     note_read(connection, answer.id, now, read)
-    _write_evidence(connection, answer)
-    shown = select(answer_evidence.c.document_id).where(answer_evidence.c.answer_id == answer.id)
-    note_asked(connection, answer.owner, answer.id, connection.execute(shown).scalars())
+    shown = [row["document_id"] for row in kept.rows if not row["shape"]]
+    note_asked(connection, answer.owner, answer.id, shown)
     _seen(connection, answer, now)
 
 
 def rewrite_answer(connection: Connection, answer: Answer, *, stale: bool) -> None:
     """Keep ``answer`` as it was found to be now, in place of what was recorded of it."""
-    body, outdated = _as_it_stands(connection, answer)
-    _rewrite(connection, answer.id, body, stale=stale or outdated)
-    connection.execute(delete(answer_evidence).where(answer_evidence.c.answer_id == answer.id))
-    _write_evidence(connection, answer)
+    kept = as_it_stands(connection, answer)
+    kept.stale = kept.stale or stale
+    rewrite_rows(connection, kept)
 
 
-def _as_it_stands(connection: Connection, answer: Answer) -> tuple[Plain, bool]:
-    """The body to keep, without what is not there any more, and whether that was something."""
-    body = to_plain(answer)
-    in_rows = listed(body)
-    beside = {one.id: one.title for one in answer.related if one.kind == "document" and one.id}
-    live = live_versions(
-        connection, {*in_rows, *beside, *(citation.document_id for citation in answer.citations)}
-    )
-    titles = beside | {one.document_id: one.title for one in answer.citations}
-    lost = {*in_rows, *titles}.difference(live)
+def as_it_stands(connection: Connection, answer: Answer) -> Kept:
+    """The answer to keep, without what is not there any more; stale where that was something."""
+    kept = kept_form(connection, answer)
+    lost = {row["document_id"]: row["called"] for row in kept.rows if row["live"] is None}
+    kept.stale = any(row["version"] not in (NAMED, row["live"]) for row in kept.rows)
     if lost:
         quotes = [one.quote for one in answer.citations if one.document_id in lost]
-        gone = {known: titles.get(known, "") for known in lost}
-        body = forgotten(body, RemovedWords(quotes), gone)
-    passed = [one for one in answer.citations if live.get(one.document_id) != one.version]
-    told = {known: Named(title=title, url="") for known, title in titles.items() if known in live}
-    now = {known: replace(one, url="") for known, one in names_of(connection, told).items()}
-    if changed := renamed(told, now):
-        body, _ = retitled(body, changed)
-    return body, bool(passed) or not live.keys() >= in_rows
-
-
-def _write_evidence(connection: Connection, answer: Answer) -> None:
-    """What the answer cites; then what it only lists, and what it only names."""
-    evidence = [
-        (one.document_id, one.version, one.source_span.start, one.source_span.end)
-        for one in answer.citations
-    ]
-    # What only a row of the table rests on has no place, since nothing is quoted of it.
-    table = answer.table.documents if answer.table else ()
-    in_rows = {known for row in table for known in row}
-    live = live_versions(connection, in_rows)
-    seen = {known for known, *_ in evidence}
-    evidence += [(known, live[known], 0, 0) for known in sorted(in_rows - seen) if known in live]
-    beside = named(connection, answer.related) - seen - in_rows
-    evidence += [(known, NAMED, 0, 0) for known in sorted(live_versions(connection, beside))]
-    if evidence:
-        names = ("document_id", "version", "start", "end")
-        connection.execute(
-            insert(answer_evidence),
-            [
-                {"answer_id": answer.id, "ordinal": ordinal} | dict(zip(names, each, strict=True))
-                for ordinal, each in enumerate(evidence)
-            ],
-        )
+        forgotten(kept, RemovedWords(quotes), lost)
+    return kept
 
 
 def _seen(connection: Connection, answer: Answer, now: datetime) -> None:
@@ -173,8 +128,7 @@ def _seen(connection: Connection, answer: Answer, now: datetime) -> None:
 
 def find_answer(connection: Connection, answer_id: str) -> Answer | None:
     """The whole answer."""
-    row = connection.execute(select(answers.c.body).where(answers.c.id == answer_id)).first()
-    return from_plain(Answer, row.body) if row else None
+    return shown_answers(connection, [answer_id]).get(answer_id)
 
 
 def list_answers(connection: Connection, limit: int = 100) -> list[StoredAnswer]:
@@ -186,153 +140,273 @@ def list_answers(connection: Connection, limit: int = 100) -> list[StoredAnswer]
 
 def mark_stale(connection: Connection, document_ids: Iterable[str]) -> None:
     """The answers that rest on these documents are stale: each keeps what it said and quoted."""
-    resting = sorted({answer_id for _, answer_id in answers_on(connection, document_ids)})
+    resting = answers_on(connection, document_ids)
     for ids in chunks(resting):
         connection.execute(update(answers).where(answers.c.id.in_(ids)).values(stale=True))
     forget_cached(connection, resting)
 
 
-def forget_documents(
-    connection: Connection, removed: RemovedWords, gone: Mapping[str, str]
-) -> None:
-    """Mark the answers that rest on documents that are gone and take out what they took of them.
+def file_again(connection: Connection, document_ids: Iterable[str]) -> None:
+    """Documents are filed otherwise: so are the answers that rest on them."""
+    resting = answers_on(connection, document_ids)
+    moments = select(answers.c.id, answers.c.created_at)
+    for ids in chunks(resting):
+        kept = kept_answers(connection, ids)
+        for row in connection.execute(moments.where(answers.c.id.in_(ids))).all():
+            renew_facts(connection, kept[row.id], row.created_at)
 
-    Args:
-        gone: document id to the title that it had.
+
+TAG = "ans_"  # with which the id of every answer begins
+_MEANING = str.maketrans({mark: f"/{mark}" for mark in "/%_"})  # what LIKE takes for more
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionFacts:
+    """A conversation.
+
+    Attributes:
+        title: its first question, shortened, until it is renamed.
+        turns: how many questions were asked in it.
+        seen_at: when it was last used.
     """
-    resting = {answer_id for _, answer_id in answers_on(connection, gone)}
-    beside = {answer_id for _, answer_id in answers_on(connection, gone, named=True)}
-    for answer_id in sorted(resting | beside):
-        row = connection.execute(
-            select(answers.c.body, answers.c.stale).where(answers.c.id == answer_id)
-        ).one()
-        body = forgotten(row.body, removed, gone)
-        _rewrite(connection, answer_id, body, stale=row.stale or answer_id in resting)
-    names = (answer_evidence.c.version == NAMED,)
-    for some in chunks(sorted(gone)):
-        those = answer_evidence.c.document_id.in_(some)
-        connection.execute(delete(answer_evidence).where(those, *names))
-    _forget_titles(connection, removed)
+
+    id: str
+    title: str
+    turns: int
+    created_at: datetime
+    seen_at: datetime
 
 
-def follow_names(connection: Connection, before: Mapping[str, Named]) -> None:
-    """Answers call documents as they are called now; the figures of what changed are made anew.
+class Sessions(CataloguePart):
+    """The sessions and answers of one owner at a time."""
 
-    Args:
-        before: what documents that changed were called.
-    """
-    changed = renamed(before, names_of(connection, before))
-    resting = {answer_id for _, answer_id in answers_on(connection, before)}
-    concerned = resting | {one for _, one in answers_on(connection, changed, named=True)}
-    concerned |= set(naming(connection, {was.title for was, _ in changed.values()}))
-    for answer_id in sorted(concerned):
-        rename_in(connection, answer_id, changed)
-    if changed:
-        retitle_research(connection, changed)
-        rename_in_gaps(connection, [(was.title, now.title) for was, now in changed.values()])
+    # --- sessions ---
 
+    def known(self, session_id: str, owner: str) -> bool:
+        """Whether the owner has a session with this id."""
+        return bool(self._rows(_of(session_id, owner)))
 
-def rename_in(connection: Connection, answer_id: str, changed: Renamed) -> None:
-    """An answer calls these documents as they are called now."""
-    facts = select(answers.c.body, answers.c.stale).where(answers.c.id == answer_id)
-    row = connection.execute(facts).one()
-    body, edits = retitled(row.body, changed)
-    if body == row.body:
-        rewrite_facts(connection, answer_id, body)
-        return
-    _rewrite(connection, answer_id, body, stale=row.stale)
-    move_sections(connection, answer_id, edits)
-    note_deletion(connection)
+    def of(self, owner: str, limit: int = 100, offset: int = 0) -> list[SessionFacts]:
+        """The owner's sessions, the one used last first."""
+        return self.search(owner, "", limit, offset)
 
+    def search(
+        self, owner: str, words: str, limit: int = 100, offset: int = 0
+    ) -> list[SessionFacts]:
+        """The owner's sessions that have all of ``words``, the one used last first.
 
-def misnamed(connection: Connection, answer_id: str) -> Renamed:
-    """The documents that an answer cites or names by another title than theirs."""
-    body = connection.execute(select(answers.c.body).where(answers.c.id == answer_id)).scalar_one()
-    # A document that was removed and is there again bears another name here for good.
-    cited = [one for one in body["citations"] if one["title"] != REMOVED]
-    told = {one["document_id"]: one["title"] for one in cited}
-    told |= {one["id"]: one["title"] for one in body["related"] if one["kind"] == "document"}
-    now = names_of(connection, told)
-    before = {known: replace(one, title=told[known]) for known, one in now.items()}
-    return renamed(before, now)
+        A word may stand in the title, in a question or in an answer, also as a part of a longer
+        one; capitals make no difference. Without words all sessions are found.
+        """
+        wanted = [_has(word) for word in dict.fromkeys(storable(words).split())]
+        order = (sessions.c.seen_at.desc(), sessions.c.id)
+        statement = _session_facts().where(sessions.c.owner == owner, *wanted).order_by(*order)
+        return made_of(SessionFacts, self._rows(statement.limit(limit).offset(offset)))
 
+    def rename(self, session_id: str, owner: str, title: str) -> bool:
+        """Call a session ``title`` from now on, in one line; whether the owner has it."""
+        mine = (sessions.c.id == session_id, sessions.c.owner == owner)
+        named = update(sessions).where(*mine).values(title=" ".join(storable(title).split()))
+        with self._database.write() as connection:
+            return connection.execute(named).rowcount > 0
 
-def without_words(connection: Connection, removed: RemovedWords) -> dict[str, int]:
-    """Answers that quote nothing of what was removed: id to a hash of the body as it is kept.
+    def session(self, session_id: str, owner: str) -> SessionFacts | None:
+        """One session of the owner, or None."""
+        mine = (sessions.c.id == session_id, sessions.c.owner == owner)
+        found = made_of(SessionFacts, self._rows(_session_facts().where(*mine)))
+        return found[0] if found else None
 
-    Looking takes as long as there are answers; done before ``forget_words``, it keeps no writer
-    waiting.
-    """
-    return {
-        row.id: hash(row.raw)
-        for row in connection.execute(RAW_BODIES)
-        if (body := json.loads(row.raw)) == forgotten(body, removed, {})
-    }
+    def turns(self, session_id: str, owner: str, most: int) -> list[Answer]:
+        """The first turn and those after it up to the newest, ``most`` in all, oldest first."""
+        order = (answers.c.created_at, answers.c.id)
+        mine = select(answers.c.id).where(
+            answers.c.session_id == session_id, answers.c.owner == owner
+        )
+        newest = mine.order_by(*(each.desc() for each in order)).limit(most)
+        with self._database.read() as connection:
+            ids = list(connection.execute(newest).scalars())[::-1]
+            first = connection.execute(mine.order_by(*order).limit(1)).scalar()
+            if first is not None and first not in ids:
+                ids[0] = first
+            found = shown_answers(connection, ids)
+        return [found[known] for known in ids]
 
+    def remove(self, session_id: str, owner: str) -> int | None:
+        """Remove a session with its answers, and what only they left; how many answers.
 
-def forget_words(
-    connection: Connection,
-    removed: RemovedWords,
-    titles: Collection[str] = (),
-    looked_at: Mapping[str, int] | None = None,
-) -> int:
-    """Take quotations out of every answer and every gap; how many answers had some.
+        That are the gaps that they filed, reports and plans of research, and what people were told
+        of feedback on them. None when the owner has no such session.
+        """
+        mine = (answers.c.session_id == session_id, answers.c.owner == owner)
+        with self._database.write() as connection:
+            if connection.execute(_of(session_id, owner)).first() is None:
+                return None
+            ids = connection.execute(select(answers.c.id).where(*mine)).scalars().all()
+            asked = [shown(gone) for gone in kept_answers(connection, ids).values()]
+            forget_conversation(connection, session_id, owner, ids)
+            connection.execute(delete(answers).where(*mine))
+            held = (sessions.c.id == session_id, sessions.c.owner == owner)
+            connection.execute(delete(sessions).where(*held))
+            forget_questions(connection, asked)
+            note_deletion(connection)
+        self._database.forget_deleted()
+        return len(asked)
 
-    For what answers say of documents without citing them.
+    # --- answers ---
 
-    Args:
-        titles: of the documents that went; those that another one bears as well stay.
-        looked_at: what ``without_words`` found; answers that are still the same are passed over.
-    """
-    kept = select(documents.c.title).where(documents.c.title.in_(VALUES))
-    lost = set(titles).difference(row.title for row in rows_in(connection, kept, titles))
-    for answer_id in naming(connection, lost):
-        row = connection.execute(
-            select(answers.c.body, answers.c.stale).where(answers.c.id == answer_id)
-        ).one()
-        _rewrite(connection, answer_id, unnamed(row.body, lost), stale=row.stale)
-    if lost:
-        rename_in_gaps(connection, [(title, blacked(title)) for title in lost])
-    if not removed:
-        return 0
-    known = looked_at or {}
-    changed = 0
-    for answer_id in _other_answers(connection, known):
-        row = connection.execute(select(answers.c.body).where(answers.c.id == answer_id)).one()
-        body = forgotten(row.body, removed, {})
-        if body != row.body:
-            _rewrite(connection, answer_id, body, stale=True)
-            changed += 1
-    forget_in_gaps(connection, removed)
-    _forget_titles(connection, removed)
-    return changed
+    def answers(self, owner: str, limit: int = 100, offset: int = 0) -> list[StoredAnswer]:
+        """Facts about the owner's answers, newest first."""
+        order = (answers.c.created_at.desc(), answers.c.id)
+        statement = select(*FACTS).where(answers.c.owner == owner).order_by(*order)
+        return made_of(StoredAnswer, self._rows(statement.limit(limit).offset(offset)))
 
+    def answer(self, answer_id: str, owner: str) -> tuple[StoredAnswer, Answer] | None:
+        """The owner's answer of that id, with its facts, or None."""
+        return self._only(owner, answers.c.id == answer_id)
 
-def _other_answers(connection: Connection, known: Mapping[str, int]) -> list[str]:
-    rows = connection.execute(RAW_BODIES)
-    return [row.id for row in rows if known.get(row.id) != hash(row.raw)]
+    def answer_beginning(self, start: str, owner: str) -> tuple[StoredAnswer, Answer] | None:
+        """The owner's only answer whose id begins so, with its facts; else None."""
+        begins = [f"{tag}{start.lower()}" for tag in ("", TAG)]
+        named = [answers.c.id.startswith(one, autoescape=True) for one in begins]
+        return self._only(owner, or_(*named))
 
+    def _only(self, owner: str, wanted: ColumnElement[bool]) -> tuple[StoredAnswer, Answer] | None:
+        mine = select(*FACTS).where(wanted, answers.c.owner == owner).limit(2)
+        with self._database.read() as connection:
+            rows = connection.execute(mine).all()
+            whole = find_answer(connection, rows[0].id) if len(rows) == 1 else None
+        return (StoredAnswer(**rows[0]._mapping), whole) if whole else None
 
-def _forget_titles(connection: Connection, removed: RemovedWords) -> None:
-    """Take quotations out of what sessions are called."""
-    if not removed:
-        return
-    for row in connection.execute(select(sessions.c.id, sessions.c.owner, sessions.c.title)).all():
-        title = removed.blanked(row.title)
-        if title != row.title:
-            mine = (sessions.c.id == row.id, sessions.c.owner == row.owner)
-            connection.execute(update(sessions).where(*mine).values(title=title))
+    def steps(self, owner: str, limit: int) -> list[tuple[Step, ...]]:
+        """The steps of each of the owner's answers, newest first."""
+        order = (answers.c.created_at.desc(), answers.c.id)
+        statement = select(answers.c.body["steps"]).where(answers.c.owner == owner).order_by(*order)
+        told = self._values(statement.limit(limit))
+        return [tuple(from_plain(Step, one) for one in steps or ()) for steps in told]
 
-
-def _rewrite(connection: Connection, answer_id: str, body: Plain, *, stale: bool) -> None:
-    if stale:
-        forget_cached(connection, [answer_id])
-    values = {"body": body, "question": body["question"], "stale": stale}
-    connection.execute(update(answers).where(answers.c.id == answer_id).values(**values))
-    rewrite_facts(connection, answer_id, body)
+    rewrite = writing(rewrite_answer)
 
 
-def forget_cached(connection: Connection, answer_ids: Iterable[str]) -> None:
-    """These answers are not given again."""
-    for ids in chunks(answer_ids):
-        connection.execute(delete(cached_answers).where(cached_answers.c.answer_id.in_(ids)))
+def _of(session_id: str, owner: str) -> Select[tuple[str]]:
+    return select(sessions.c.id).where(sessions.c.id == session_id, sessions.c.owner == owner)
+
+
+def _has(word: str) -> ColumnElement[bool]:
+    """Whether the title of a session, or a question or answer of it, has ``word``."""
+    pattern = Folded(literal(f"%{word.translate(_MEANING)}%"))
+    title, question, text = (
+        Folded(column).like(pattern, escape="/")
+        for column in (sessions.c.title, answers.c.question, answers.c.text)
+    )
+    turns = (answers.c.session_id == sessions.c.id, answers.c.owner == sessions.c.owner)
+    cited = answer_citations.c
+    named = exists().where(  # texts name documents by reference
+        cited.answer_id == answers.c.id,
+        cited.document_id == documents.c.id,
+        Folded(documents.c.title).like(pattern, escape="/"),
+    )
+    return or_(title, exists().where(*turns, or_(question, text, named)))
+
+
+def _session_facts() -> Select[tuple[str, str, int, datetime, datetime]]:
+    turns = (
+        select(func.count())
+        .where(answers.c.session_id == sessions.c.id, answers.c.owner == sessions.c.owner)
+        .scalar_subquery()
+    )
+    return select(
+        sessions.c.id,
+        sessions.c.title,
+        turns.label("turns"),
+        sessions.c.created_at,
+        sessions.c.seen_at,
+    )
+
+
+MOST = 10_000  # entries that are kept, the newest
+KEPT = timedelta(days=2)
+
+
+class AnswerCache(CataloguePart):
+    """Keys to answers."""
+
+    def find(self, key: str) -> Answer | None:
+        """The answer under ``key``, unless there is none or it is stale."""
+        statement = (
+            select(answers.c.id)
+            .join(cached_answers, cached_answers.c.answer_id == answers.c.id)
+            .where(cached_answers.c.key == key, answers.c.stale.is_(False))
+        )
+        with self._database.read() as connection:
+            answer_id = connection.execute(statement).scalar()
+            return find_answer(connection, answer_id) if answer_id else None
+
+    def record(self, answer: Answer, key: str, read: Iterable[str] = ()) -> None:
+        """Keep an answer as ``Catalogue.record_answer`` does, to be given again under ``key``.
+
+        The last one to come takes the key; answers that are stale by now do not.
+        """
+        with self._database.write() as connection:
+            record_answer(connection, answer, read)
+            stale = select(answers.c.stale).where(answers.c.id == answer.id)
+            if connection.execute(stale).scalar():
+                return
+            connection.execute(delete(cached_answers).where(cached_answers.c.key == key))
+            now = datetime.now(UTC)
+            row = {"key": key, "answer_id": answer.id, "created_at": now}
+            connection.execute(insert(cached_answers), row)
+            _sweep(connection, now)
+
+    def stamp(self, scope: Sequence[str]) -> str:
+        """A hash of what is made of documents after they were written, for these collections.
+
+        Another one after every pass that joined documents (``joined``), whenever vectors are
+        still to come or have come, and when another index goes live.
+        """
+        names = [_counter(collection) for collection in scope]
+        wanted = or_(*(properties.c.key.in_(part) for part in chunks([*names, SWITCHES])))
+        counters = select(properties).where(wanted).order_by(properties.c.key)
+        debts = select(func.count(), func.sum(vector_debts.c.passages))
+        with self._database.read() as connection:
+            told = [tuple(row) for row in connection.execute(counters)]
+            owed = tuple(connection.execute(debts).one())
+        return tagged_hash("stamp", *scope, str(told), str(owed))
+
+    def joined(self, collection: str) -> None:
+        """What joins the documents of the collection (stories, mentions) has changed."""
+        key = _counter(collection)
+        with self._database.write() as connection:
+            before = property_of(connection, key) or 0
+            put_properties(connection, {key: int(before) + 1})
+
+    def clear(self) -> None:
+        """Give no answer again that was given until now."""
+        self._run(delete(cached_answers))
+
+    def outdated(self) -> list[str]:
+        """Answers that are stale and have an entry all the same."""
+        statement = select(cached_answers.c.answer_id).where(_stale()).distinct()
+        return sorted(self._values(statement))
+
+    def drop_outdated(self) -> None:
+        """Drop the entries of answers that are stale."""
+        self._run(delete(cached_answers).where(_stale()))
+
+
+def _stale() -> ColumnElement[bool]:
+    return exists().where(answers.c.id == cached_answers.c.answer_id, answers.c.stale.is_(True))
+
+
+def _sweep(connection: Connection, now: datetime) -> None:
+    """Drop entries that no question can hit any more, and the oldest ones beyond ``MOST``."""
+    connection.execute(delete(cached_answers).where(cached_answers.c.created_at < now - KEPT))
+    count = connection.execute(select(func.count()).select_from(cached_answers)).scalar() or 0
+    if count > MOST:
+        order = (cached_answers.c.created_at, cached_answers.c.key)
+        oldest = select(cached_answers.c.key).order_by(*order).limit(count - MOST)
+        connection.execute(delete(cached_answers).where(cached_answers.c.key.in_(oldest)))
+
+
+def _counter(collection: str) -> str:
+    """Says nothing of the collection, so that nothing of it is left when it is removed."""
+    return tagged_hash("joined", collection)

@@ -9,31 +9,58 @@ need not look at a document.
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, Generic
 from urllib.parse import unquote_to_bytes
 from uuid import uuid4
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, text, update
+from sqlalchemy import (
+    Connection,
+    Text,
+    bindparam,
+    cast,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    text,
+    update,
+)
 
+from wellread.codec import from_plain
 from wellread.identity import tagged_hash
-from wellread.store.catalogue.documents.collection_words import CollectionWords, words_of
 from wellread.store.catalogue.documents.lookup import VALUES, put_properties
-from wellread.store.rights.restricted_database import is_restricted
-from wellread.store.schema.catalogue_values import REMOVED, KindCount, SourceRecord
-from wellread.store.schema.database import CataloguePart, Database, T, chunks, made_of, rows_in
+from wellread.store.catalogue.documents.name_records import FILE, SITE, cut, file_key, site_key
+from wellread.store.rights import is_restricted
+from wellread.store.schema.database import (
+    CataloguePart,
+    Database,
+    T,
+    aside,
+    chunks,
+    made_of,
+    rows_in,
+)
+from wellread.store.schema.stored_values import REMOVED, KindCount, SourceRecord
 from wellread.store.schema.tables import (
     collections,
+    document_names,
     documents,
+    entities,
     job_items,
     jobs,
+    passages,
+    past_questions,
     properties,
     sources,
 )
+from wellread.types import Kind, PastQuestion
 
 # The distinct values, from one look into the index for each: DISTINCT reads every row.
 _COLLECTIONS = text(
@@ -310,3 +337,138 @@ def record_sources(connection: Connection, records: Sequence[SourceRecord]) -> N
     now = datetime.now(UTC)
     rows = [asdict(record) | {"seen_at": record.seen_at or now} for record in latest.values()]
     connection.execute(insert(sources), rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectionWords:
+    """What the documents of one collection are described with.
+
+    Attributes:
+        stamp: another one means that the words may have changed.
+        speakers, authors: name as written to how many passages or documents have it.
+        taxonomy: dimension to its values, each with the number of its documents.
+    """
+
+    collection: str
+    stamp: str
+    kinds: Mapping[Kind, int]
+    source_types: Mapping[str, int]
+    languages: Mapping[str, int]
+    authors: Mapping[str, int]
+    speakers: Mapping[str, int]
+    taxonomy: Mapping[str, Mapping[str, int]]
+    entity_types: Mapping[str, int]
+
+
+def words_of(connection: Connection, collection: str, stamp: str) -> CollectionWords:
+    """The words of one collection, read as a whole."""
+    inside = documents.c.collection == collection
+
+    def counted(column: Any) -> dict[Any, int]:
+        statement = select(column, func.count()).where(inside).group_by(column).order_by(column)
+        return {value: count for value, count in connection.execute(statement) if value}
+
+    # As text, because PostgreSQL cannot compare JSON.
+    spoken = cast(passages.c.speakers, Text)
+    speakers = connection.execute(
+        select(spoken, func.count())
+        .join_from(passages, documents, documents.c.id == passages.c.document_id)
+        .where(inside)
+        .group_by(spoken)
+    )
+    types = connection.execute(
+        select(entities.c.entity_type, func.count())
+        .join_from(entities, documents, documents.c.id == entities.c.document_id)
+        .where(inside)
+        .group_by(entities.c.entity_type)
+        .order_by(entities.c.entity_type)
+    )
+    return CollectionWords(
+        collection=collection,
+        stamp=stamp,
+        kinds=counted(documents.c.kind),
+        source_types=counted(documents.c.source_type),
+        languages=counted(documents.c.language),
+        authors=_unfolded(counted(cast(documents.c.authors, Text)).items()),
+        speakers=_unfolded((names, count) for names, count in speakers),
+        taxonomy=_taxonomy(counted(cast(documents.c.taxonomy, Text))),
+        entity_types={name: count for name, count in types if name},
+    )
+
+
+def _unfolded(rows: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Counts per list of names (as JSON) to counts per name, by name."""
+    found: dict[str, int] = {}
+    for names, count in rows:
+        for name in json.loads(names) if names else ():
+            found[name] = found.get(name, 0) + count
+    return dict(sorted(found.items()))
+
+
+def _taxonomy(rows: Mapping[str, int]) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {}
+    for assigned, count in rows.items():
+        for dimension, values in json.loads(assigned).items():
+            counts = found.setdefault(dimension, {})
+            for value in values:
+                counts[value] = counts.get(value, 0) + count
+    return {name: dict(sorted(values.items())) for name, values in sorted(found.items())}
+
+
+# --- past questions ---
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredPastQuestion:
+    """A past question, and when it was last written (its feedback with it)."""
+
+    past: PastQuestion
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CitedSource:
+    """A document that an address names, when it came and when it was last changed."""
+
+    id: str
+    title: str
+    added_at: datetime
+    updated_at: datetime
+
+
+class PastQuestions(CataloguePart):
+    """Reads of past questions."""
+
+    def of(self, document_ids: Iterable[str]) -> dict[str, StoredPastQuestion]:
+        """Document id to the past question it holds; other documents are left out."""
+        statement = (
+            select(past_questions.c.document_id, past_questions.c.body, documents.c.updated_at)
+            .join_from(past_questions, documents, documents.c.id == past_questions.c.document_id)
+            .where(past_questions.c.document_id.in_(VALUES))
+        )
+        return {
+            row.document_id: StoredPastQuestion(
+                past=from_plain(PastQuestion, row.body), updated_at=row.updated_at
+            )
+            for row in self._rows_in(statement, document_ids)
+        }
+
+    def cited(self, collection: str, address: str) -> list[CitedSource]:
+        """The documents of the collection that ``address`` names: a url, a uri, or its end.
+
+        A relative address ("papers/seagrass.pdf") names what ends in it.
+        """
+        named = [documents.c.url == address, documents.c.uri == address]
+        if ":" not in address:
+            tail = "/" + address.removeprefix("./").lstrip("/")
+            folded = "".join(one.lower() if one.isascii() else one for one in tail)
+            named.append(func.lower(documents.c.uri).endswith(folded, autoescape=True))
+        columns, names = documents.c, document_names.c
+        statement = select(columns.id, columns.title, columns.added_at, columns.updated_at).where(
+            aside(columns.collection) == collection, columns.kind != "qa", or_(*named)
+        )
+        # Of an address whose last part is no word, the documents of the site are looked through.
+        sort, key = (FILE, file_key(address)) if file_key(address) else (SITE, site_key(address))
+        called = (names.sort == sort, names.key == cut(key), names.collection == collection)
+        there = select(names.document_id).where(*called)
+        return made_of(CitedSource, self._rows(statement.where(columns.id.in_(there))))

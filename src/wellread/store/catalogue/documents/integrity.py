@@ -30,9 +30,9 @@ from sqlalchemy import (
 )
 
 from wellread.store.catalogue.documents.collection_records import origins, record_sources, touch_all
-from wellread.store.catalogue.documents.raw_reads import Body, bodies
-from wellread.store.schema.catalogue_values import SourceRecord, VersionKey
+from wellread.store.catalogue.documents.lookup import Body, bodies
 from wellread.store.schema.database import CataloguePart, chunks
+from wellread.store.schema.stored_values import SourceRecord, VersionKey
 from wellread.store.schema.tables import (
     documents,
     mention_scans,

@@ -1,7 +1,9 @@
-"""Lists of what there is, a page at a time: documents, recordings, what somebody said.
+"""Lists and counts of what there is: documents, recordings, what somebody said, in pages or in all.
 
-Which documents are on a list is decided by the same conditions as what is counted
-(``censuses.meeting``), so that a list and a count never disagree.
+Which documents are on a list is decided by the same conditions as what is counted (``meeting``), so
+that a list and a count never disagree. Nothing is ranked or cut. A document meets ``limits`` when
+it meets all of them, each as ``Filters`` says; so two authors or two values of one dimension can be
+asked for at once. Names of people are compared as the index does, without regard to case.
 """
 
 from __future__ import annotations
@@ -10,19 +12,39 @@ import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, date, datetime
+from itertools import groupby
 from typing import Any, Literal, get_args
 
-from sqlalchemy import ColumnElement, Connection, Text, and_, cast, func, or_, select, true
+from sqlalchemy import (
+    JSON,
+    ColumnElement,
+    Connection,
+    Select,
+    TableValuedAlias,
+    Text,
+    and_,
+    cast,
+    exists,
+    extract,
+    false,
+    func,
+    literal,
+    or_,
+    select,
+    true,
+)
 
-from wellread.codec import from_plain
 from wellread.store.catalogue.documents import lookup
-from wellread.store.catalogue.documents.aggregates import meeting
-from wellread.store.catalogue.documents.lookup import VALUES
-from wellread.store.catalogue.documents.name_keys import FILE, SITE, cut, file_key, site_key
+from wellread.store.catalogue.documents.lookup import LIVE_MENTIONS, VALUES
 from wellread.store.schema.database import CataloguePart, aside, made_of, rows_in
-from wellread.store.schema.tables import document_names, documents, passages, past_questions
-from wellread.types import DocumentFacts, Filters, Passage, PastQuestion
+from wellread.store.schema.tables import (
+    documents,
+    mentions,
+    passages,
+    texts,
+)
+from wellread.types import DocumentFacts, Filters, Kind, Passage
 
 Order = Literal["newest", "oldest", "title", "added"]
 ORDERS: tuple[Order, ...] = get_args(Order)
@@ -241,57 +263,299 @@ def _listed(connection: Connection, ids: Sequence[str]) -> Iterator[ListedDocume
         )
 
 
+Limits = Sequence[Filters]
+Field = Literal["collection", "kind", "source_type", "language", "author", "speaker"]
+FIELDS: tuple[Field, ...] = get_args(Field)
+Part = Literal["collection", "kind", "source_type", "language", "year"]
+EntityKey = tuple[str, str]  # (collection, entity id)
+
+_LISTED_VALUES = (
+    documents.c.id,
+    documents.c.collection,
+    documents.c.kind,
+    documents.c.title,
+    documents.c.source_type,
+    documents.c.published_at,
+)
+_PARTS: dict[Part, ColumnElement[Any]] = {
+    "collection": documents.c.collection,
+    "kind": documents.c.kind,
+    "source_type": documents.c.source_type,
+    "language": documents.c.language,
+    "year": extract("year", documents.c.published_at),
+}
+_IN_ORDER = (documents.c.published_at.asc().nulls_last(), documents.c.title, documents.c.id)
+_LAST_FIRST = (documents.c.published_at.desc(), documents.c.title.desc(), documents.c.id.desc())
+_NEVER = datetime.min.replace(tzinfo=UTC)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoredPastQuestion:
-    """A past question, and when it was last written (its feedback with it)."""
-
-    past: PastQuestion
-    updated_at: datetime
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CitedSource:
-    """A document that an address names, when it came and when it was last changed."""
+class Entry:
+    """A document as a list shows it."""
 
     id: str
+    collection: str
+    kind: Kind
     title: str
-    added_at: datetime
-    updated_at: datetime
+    source_type: str
+    published_at: datetime | None
 
 
-class PastQuestions(CataloguePart):
-    """Reads of past questions."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """How much there is, and from when; the dates are None when no document has one."""
 
-    def of(self, document_ids: Iterable[str]) -> dict[str, StoredPastQuestion]:
-        """Document id to the past question it holds; other documents are left out."""
-        statement = (
-            select(past_questions.c.document_id, past_questions.c.body, documents.c.updated_at)
-            .join_from(past_questions, documents, documents.c.id == past_questions.c.document_id)
-            .where(past_questions.c.document_id.in_(VALUES))
+    documents: int
+    passages: int
+    dated: int
+    first: datetime | None
+    last: datetime | None
+
+
+class Censuses(CataloguePart):
+    """Exhaustive queries."""
+
+    def totals(self, limits: Limits = ()) -> Totals:
+        """How many documents meet the limits, and from when they are."""
+        when = documents.c.published_at
+        counts: tuple[Any, ...] = (func.count(), func.sum(documents.c.passages), func.count(when))
+        statement = select(*counts, func.min(when), func.max(when))
+        with self._database.read() as connection:
+            where = meeting(connection, limits)
+            row = connection.execute(statement.where(where)).one()
+        return Totals(
+            documents=row[0], passages=int(row[1] or 0), dated=row[2], first=row[3], last=row[4]
         )
-        return {
-            row.document_id: StoredPastQuestion(
-                past=from_plain(PastQuestion, row.body), updated_at=row.updated_at
-            )
-            for row in self._rows_in(statement, document_ids)
-        }
 
-    def cited(self, collection: str, address: str) -> list[CitedSource]:
-        """The documents of the collection that ``address`` names: a url, a uri, or its end.
+    def entries(self, limits: Limits = ()) -> list[Entry]:
+        """The documents that meet the limits: by date, those without one last, then by title."""
+        with self._database.read() as connection:
+            where = meeting(connection, limits)
+            rows = connection.execute(
+                select(*_LISTED_VALUES).where(where).order_by(*_IN_ORDER)
+            ).all()
+        return made_of(Entry, rows)
 
-        A relative address ("papers/seagrass.pdf") names what ends in it.
+    def some(self, limits: Limits, most: int) -> list[Entry]:
+        """``entries``, but no more of them than so many, whichever."""
+        with self._database.read() as connection:
+            where = meeting(connection, limits)
+            found = select(documents.c.id).where(where).limit(most).scalar_subquery()
+            wanted = select(*_LISTED_VALUES).where(documents.c.id.in_(found)).order_by(*_IN_ORDER)
+            return made_of(Entry, connection.execute(wanted).all())
+
+    def dated(
+        self, collections: Sequence[str], limits: Limits, most: int, *, last: bool = True
+    ) -> list[Entry]:
+        """Of those ``entries`` that have a date the last or the first ``most``, as they stand.
+
+        Each collection is read from that end on, and no further than needed.
         """
-        named = [documents.c.url == address, documents.c.uri == address]
-        if ":" not in address:
-            tail = "/" + address.removeprefix("./").lstrip("/")
-            folded = "".join(one.lower() if one.isascii() else one for one in tail)
-            named.append(func.lower(documents.c.uri).endswith(folded, autoescape=True))
-        columns, names = documents.c, document_names.c
-        statement = select(columns.id, columns.title, columns.added_at, columns.updated_at).where(
-            aside(columns.collection) == collection, columns.kind != "qa", or_(*named)
+        found: list[Entry] = []
+        order = _LAST_FIRST if last else _IN_ORDER
+        with self._database.read() as connection:
+            where = meeting(connection, limits)
+            for name in collections:
+                dated = (documents.c.collection == name, documents.c.published_at.is_not(None))
+                wanted = select(*_LISTED_VALUES).where(*dated, where).order_by(*order).limit(most)
+                found += made_of(Entry, connection.execute(wanted).all())
+        found.sort(key=lambda one: (one.published_at or _NEVER, one.title, one.id))
+        return found[-most:] if last else found[:most]
+
+    def published(self, collections: Sequence[str]) -> tuple[date, date] | None:
+        """The first and the last day of publication; None when nothing is dated."""
+        when = documents.c.published_at
+        found: list[datetime] = []
+        with self._database.read() as connection:
+            for name in collections:
+                dated = select(when).where(documents.c.collection == name, when.is_not(None))
+                for order in (when.asc(), when.desc()):
+                    found += connection.execute(dated.order_by(order).limit(1)).scalars()
+        return (min(found).date(), max(found).date()) if found else None
+
+    def values(self, field: Field, limits: Limits = ()) -> dict[str, list[str]]:
+        """Each value of the field to the ids of its documents; documents without one are left out.
+
+        Of names that differ by case only, the first spelling stands for all.
+        """
+        with self._database.read() as connection:
+            where = meeting(connection, limits)
+            rows = connection.execute(_having(connection, field).where(where).order_by(*_IN_ORDER))
+            found: dict[str, dict[str, None]] = {}
+            spelling: dict[str, str] = {}
+            for value, known, *_ in rows:
+                if value:
+                    shown = spelling.setdefault(value.casefold(), value)
+                    found.setdefault(shown, {})[known] = None
+        return {value: list(found[value]) for value in sorted(found, key=str.casefold)}
+
+    def sizes(self, by: Sequence[Part], limits: Limits = ()) -> dict[tuple[str, ...], int]:
+        """Each combination of values to its number of documents; no value is an empty string.
+
+        Far cheaper than ``values`` where there are very many documents.
+        """
+        columns = [_PARTS[name] for name in by]
+        with self._database.read() as connection:
+            statement = (
+                select(*columns, func.count())
+                .where(meeting(connection, limits))
+                .group_by(*columns)
+                .order_by(*columns)
+            )
+            return {
+                tuple("" if value is None else str(value) for value in row[:-1]): row[-1]
+                for row in connection.execute(statement)
+            }
+
+    def taxonomy_sizes(self, limits: Limits = ()) -> dict[tuple[str, str], int]:
+        """Each (dimension, value) to its number of documents, sorted."""
+        with self._database.read() as connection:
+            key, value, statement = _taxonomy(connection, limits)
+            count = func.count(documents.c.id.distinct())
+            statement = statement.with_only_columns(key, value, count).group_by(key, value)
+            found = connection.execute(statement.order_by(key, value))
+            return {(row[0], row[1]): row[2] for row in found}
+
+    def taxonomy(self, limits: Limits = ()) -> dict[tuple[str, str], list[str]]:
+        """Each (dimension, value) to the ids of its documents, sorted."""
+        with self._database.read() as connection:
+            key, value, statement = _taxonomy(connection, limits)
+            statement = statement.order_by(key, value, *_IN_ORDER)
+            found: dict[tuple[str, str], dict[str, None]] = {}
+            for name, word, known in connection.execute(statement):
+                found.setdefault((name, word), {})[known] = None
+        return {pair: list(known) for pair, known in found.items()}
+
+    def mentioning(self, entity: EntityKey, limits: Limits = ()) -> dict[str, dict[str, int]]:
+        """The ids of the documents that name the entity: under which names, and how often."""
+        collection, known = entity
+        named = (documents.c.collection == collection, mentions.c.entity_id == known)
+        found: dict[str, dict[str, int]] = {}
+        with self._database.read() as connection:
+            statement = (
+                select(documents.c.id, mentions.c.name, func.count())
+                .select_from(LIVE_MENTIONS)
+                .where(*named, meeting(connection, limits))
+                .group_by(documents.c.id, mentions.c.name)
+                .order_by(documents.c.id, mentions.c.name)
+            )
+            for known, name, count in connection.execute(statement):
+                found.setdefault(known, {})[name] = count
+        return found
+
+    def named_in(self, collection: str, document_ids: Iterable[str]) -> dict[str, int]:
+        """The ids of entities that the documents name, and in how many of them."""
+        wanted = literal(list(document_ids), JSON())
+        with self._database.read() as connection:
+            inside = select(_each(connection, wanted).c.value)
+            count = func.count(mentions.c.document_id.distinct())
+            statement = (
+                select(mentions.c.entity_id, count)
+                .select_from(LIVE_MENTIONS)
+                .where(aside(documents.c.collection) == collection, documents.c.id.in_(inside))
+                .group_by(mentions.c.entity_id)
+                .order_by(count.desc(), mentions.c.entity_id)
+            )
+            return {row[0]: row[1] for row in connection.execute(statement)}
+
+    def texts(self, document_ids: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """(Document id, title and whole text) of each of the documents, streamed in batches."""
+        statement = (
+            select(documents.c.id, documents.c.title, texts.c.text)
+            .join(texts, texts.c.document_id == documents.c.id)
+            .where(documents.c.id.in_(VALUES))
+            .order_by(documents.c.id, texts.c.piece)
         )
-        # Of an address whose last part is no word, the documents of the site are looked through.
-        sort, key = (FILE, file_key(address)) if file_key(address) else (SITE, site_key(address))
-        called = (names.sort == sort, names.key == cut(key), names.collection == collection)
-        there = select(names.document_id).where(*called)
-        return made_of(CitedSource, self._rows(statement.where(columns.id.in_(there))))
+        with self._database.read() as connection:
+            rows = rows_in(connection, statement, document_ids)
+            for (known, title), pieces in groupby(rows, key=lambda row: (row[0], row[1])):
+                yield known, f"{title}\n{''.join(row[2] for row in pieces)}"
+
+
+def meeting(connection: Connection, limits: Limits) -> ColumnElement[bool]:
+    """The condition on ``documents`` that all of the limits are met."""
+    # Documents that are named are not looked for by anything else.
+    by_id = any(one.document_ids for one in limits)
+    return and_(true(), *(part for one in limits for part in _parts(connection, one, by_id=by_id)))
+
+
+def _parts(connection: Connection, one: Filters, *, by_id: bool) -> Iterator[ColumnElement[bool]]:
+    plain = {
+        "collection": one.collections,
+        "kind": one.kinds,
+        "source_type": one.source_types,
+        "language": one.languages,
+    }
+    columns = {name: aside(documents.c[name]) if by_id else documents.c[name] for name in plain}
+    yield from (columns[name].in_(values) for name, values in plain.items() if values)
+    if one.document_ids:
+        wanted = _each(connection, literal(list(one.document_ids), JSON()))
+        yield documents.c.id.in_(select(wanted.c.value))
+    if one.published_from:
+        yield documents.c.published_at >= one.published_from
+    if one.published_to:
+        yield documents.c.published_at <= one.published_to
+    if one.authors:
+        names = _spellings(connection, select(cast(documents.c.authors, Text)), one.authors)
+        person = _each(connection, documents.c.authors)
+        yield exists().select_from(person).where(person.c.value.in_(names)) if names else false()
+    if one.speakers:
+        names = _spellings(connection, select(cast(passages.c.speakers, Text)), one.speakers)
+        person = _each(connection, passages.c.speakers)
+        speaks = select(passages.c.document_id).select_from(passages.join(person, true()))
+        yield documents.c.id.in_(speaks.where(person.c.value.in_(names))) if names else false()
+    wanted_words: dict[str, list[str]] = {}
+    for dimension, word in one.taxonomy:
+        wanted_words.setdefault(dimension, []).append(word)
+    for dimension, words in wanted_words.items():
+        key, value = _taxonomy_tables(connection)
+        found = exists().select_from(key.join(value, true()))
+        yield found.where(key.c.key == dimension, value.c.value.in_(words))
+
+
+def _having(connection: Connection, field: Field) -> Select[Any]:
+    """Value, document id and what ``_IN_ORDER`` needs, a row for each value of each document."""
+    rest = (documents.c.id, documents.c.published_at, documents.c.title)
+    if field == "author":
+        person = _each(connection, documents.c.authors)
+        return select(person.c.value, *rest).select_from(documents.join(person, true()))
+    if field == "speaker":
+        person = _each(connection, passages.c.speakers)
+        spoken = documents.join(passages, passages.c.document_id == documents.c.id)
+        return select(person.c.value, *rest).select_from(spoken.join(person, true())).distinct()
+    return select(documents.c[field], *rest)
+
+
+def _each(connection: Connection, values: ColumnElement[Any]) -> TableValuedAlias:
+    """A JSON list as a table with the column ``value``."""
+    sqlite = connection.dialect.name == "sqlite"
+    spread = func.json_each(values) if sqlite else func.json_array_elements_text(values)
+    return spread.table_valued("value", joins_implicitly=True).alias()
+
+
+def _taxonomy_tables(connection: Connection) -> tuple[TableValuedAlias, TableValuedAlias]:
+    """The taxonomy of a document as tables: the dimensions (``key``), and the values of each."""
+    dimension = func.json_each(documents.c.taxonomy).table_valued(
+        "key", "value", joins_implicitly=True
+    )
+    lateral = dimension.alias()
+    return lateral, _each(connection, lateral.c.value)
+
+
+def _taxonomy(
+    connection: Connection, limits: Limits
+) -> tuple[ColumnElement[Any], ColumnElement[Any], Select[Any]]:
+    """Dimension, value, and the rows of these with the id of each document that has them."""
+    dimension, value = _taxonomy_tables(connection)
+    columns = (dimension.c.key, value.c.value)
+    spread = documents.join(dimension, true()).join(value, true())
+    statement = select(*columns, documents.c.id).select_from(spread)
+    return *columns, statement.where(meeting(connection, limits))
+
+
+def _spellings(connection: Connection, statement: Select[Any], names: Sequence[str]) -> list[str]:
+    """How the names are written in the catalogue; databases fold the case of ASCII only."""
+    wanted = {name.casefold() for name in names}
+    lists = connection.execute(statement.distinct()).scalars()
+    held = {name for plain in lists for name in json.loads(plain)}
+    return sorted(name for name in held if name.casefold() in wanted)

@@ -1,16 +1,21 @@
 """What the figures of answers add up to in a time; every number is worked out by the database.
 
-Between two changes of the database the same is not worked out twice (``remembered.py``).
+Between two changes of the database the same is not worked out twice (``Remembered``). Counters
+never go down: a conversation that is removed takes its answers along, and who collects counters
+takes a lower number for a restart and adds it all again.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import wraps
-from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
+from threading import Lock
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, cast
 
 from sqlalchemy import (
     ColumnElement,
@@ -20,28 +25,27 @@ from sqlalchemy import (
     case,
     func,
     literal_column,
+    or_,
     select,
 )
 
 from wellread.answers import NOBODY, VerdictName
-from wellread.store.catalogue.learning.remembered import Remembered
+from wellread.store.catalogue.asking.answer_rows import NAMED
+from wellread.store.catalogue.documents.lookup import property_of, put_properties
 from wellread.store.schema.database import CataloguePart, Database, made_of
-from wellread.store.schema.figure_values import (
-    Counted,
-    GapCount,
-    Latency,
-    Spent,
-    Sums,
-    Topic,
-)
-from wellread.store.schema.learning_tables import (
+from wellread.store.schema.postgresql import moment_of_writes
+from wellread.store.schema.stored_values import Counted, GapCount, Latency, Spent, Sums, Topic
+from wellread.store.schema.tables import (
+    answer_citations,
     answer_facts,
     answer_steps,
     answer_topics,
+    answers,
+    documents,
     feedback,
     gaps,
+    provider_calls,
 )
-from wellread.store.schema.tables import provider_calls
 
 Unit = Literal["hour", "day"]
 PERCENTILES = (0.5, 0.9, 0.95, 0.99)
@@ -266,3 +270,171 @@ def _at_ranks(connection: Connection, seconds: Select[Any], count: int) -> tuple
         ordered = upwards.offset(rank) if rank < behind else downwards.offset(behind)
         found.append(float(connection.execute(ordered).scalar_one()))
     return tuple(found)
+
+
+MOST = 512  # results that are held
+
+
+class Remembered:
+    """What was worked out since the last change of the catalogue, by any process.
+
+    SQLite tells a connection whether others have changed the file since it last asked; so there is
+    one here that never changes anything. PostgreSQL tells which transactions have ended, those of
+    the server's other databases too: where these are busy, little is remembered.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._path = database.path
+        self._lock = Lock()
+        self._watching: sqlite3.Connection | None = None
+        self._version: int | str | None = None
+        self._held: dict[Hashable, object] = {}
+
+    def of(self, key: Hashable, work_out: Callable[[], T]) -> T:
+        """The result under ``key``, worked out when it is not known or something has changed."""
+        with self._lock:
+            version = self._look()
+            if version is None or version != self._version or len(self._held) >= MOST:
+                self._version, self._held = version, {}
+            held = self._held
+            if key in held:
+                return cast(T, held[key])
+        found = work_out()
+        if version is not None:
+            held[key] = found  # of a change meanwhile the next look tells, and drops it
+        return found
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            if self._watching is not None:
+                self._watching.close()
+            self._watching, self._version, self._held = None, None, {}
+
+    def _look(self) -> int | str | None:
+        if self._path is None:
+            return self._database.reread(moment_of_writes)
+        with suppress(sqlite3.Error):  # the work itself will tell what is wrong
+            if self._watching is None:
+                # A new connection counts anew: what is held was told by another.
+                self._version = None
+                self._watching = sqlite3.connect(
+                    self._path, check_same_thread=False, isolation_level=None
+                )
+            return int(self._watching.execute("PRAGMA data_version").fetchone()[0])
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedQuestion:
+    """A question that a person asked.
+
+    Attributes:
+        type: what kind of question it was taken for.
+    """
+
+    id: str
+    question: str
+    created_at: datetime
+    answered_by: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CitedTopic:
+    """Where the documents of an answer are: their collection and values of the taxonomy."""
+
+    answer_id: str
+    collection: str
+    taxonomy: Mapping[str, Sequence[str]]
+
+
+class QuestionCounts(CataloguePart):
+    """The questions of one owner at a time. What the system asked again itself is not in them."""
+
+    def stamp(self, owner: str) -> str:
+        """Another one when somebody asked, or questions were forgotten or blacked out."""
+        stale = case((answers.c.stale.is_(True), 1), else_=0)
+        facts = (func.count(), func.max(answers.c.created_at), func.sum(stale))
+        (row,) = self._rows(select(*facts).where(*_of(owner)))
+        return "/".join(map(str, row))
+
+    def asked(
+        self, owner: str, since: datetime | None, until: datetime | None
+    ) -> list[AskedQuestion]:
+        """The questions of a time, oldest first."""
+        names = ("id", "question", "created_at", "answered_by", "type")
+        statement = select(*(answers.c[name] for name in names))
+        within = _within(since, until)
+        order = (answers.c.created_at, answers.c.id)
+        rows = self._rows(statement.where(*_of(owner), *within).order_by(*order))
+        return made_of(AskedQuestion, rows)
+
+    def topics(
+        self, owner: str, since: datetime | None, until: datetime | None
+    ) -> list[CitedTopic]:
+        """Of each answer the documents that it rests on, as what they are filed under.
+
+        Where there is no answer, those that are nearest to the question.
+        """
+        rests = (
+            select(answer_citations.c.answer_id, answer_citations.c.document_id)
+            .join(answers, answers.c.id == answer_citations.c.answer_id)
+            .where(*_of(owner), *_within(since, until))
+            .where(or_(answer_citations.c.version != NAMED, answers.c.answered_by == NOBODY))
+            .distinct()  # here: PostgreSQL compares no JSON
+            .subquery()
+        )
+        columns = (rests.c.answer_id, documents.c.collection, documents.c.taxonomy)
+        statement = select(*columns).join(documents, documents.c.id == rests.c.document_id)
+        return [
+            CitedTopic(
+                answer_id=row.answer_id, collection=row.collection, taxonomy=row.taxonomy or {}
+            )
+            for row in self._rows(statement)
+        ]
+
+
+def _of(owner: str) -> tuple[ColumnElement[bool], ...]:
+    return (answers.c.owner == owner, answers.c.session_id != "")
+
+
+def _within(since: datetime | None, until: datetime | None) -> list[ColumnElement[bool]]:
+    at = answers.c.created_at
+    return [*([at >= since] if since else []), *([at <= until] if until else [])]
+
+
+_KEPT = "metric_counters"  # key to [what the sum was when it was last told, what it lost before]
+_NOTHING = 1e-9  # sums of floats differ by less from one time to the other
+
+Counters = dict[str, list[float]]
+
+
+class CounterRecords(CataloguePart):
+    """What counters told last."""
+
+    def never_less(self, sums: Mapping[str, float]) -> dict[str, float]:
+        """Each sum with what it lost since it was first told; also those that are gone."""
+        with self._database.read() as connection:
+            kept = _told(connection)
+            found = _counted(kept, sums)
+        if found != kept:
+            with self._database.write() as connection:
+                found = _counted(_told(connection), sums)
+                put_properties(connection, {_KEPT: found})
+        return {key: now + lost for key, (now, lost) in found.items()}
+
+
+def _told(connection: Connection) -> Counters:
+    kept: Counters = property_of(connection, _KEPT) or {}
+    return kept
+
+
+def _counted(kept: Counters, sums: Mapping[str, float]) -> Counters:
+    found: Counters = {}
+    for key in sorted({*kept, *sums}):
+        last, lost = kept.get(key, (0.0, 0.0))
+        now = sums.get(key, 0.0)
+        found[key] = [now, lost + (last - now if now < last - _NOTHING else 0.0)]
+    return found

@@ -1,23 +1,40 @@
-"""Expert feedback as it is kept, and what it says of sentences and sources."""
+"""Expert feedback as it is kept, what it says of sentences and sources, and when it expires.
+
+Feedback expires when the words that it rests on are not there any more: the places that the expert
+gave, else what the answer quotes. A place whose document has another version is looked at again:
+the same words may stand there still, or elsewhere in the document, and then the place moves.
+Whoever reads feedback to say it as verified settles it first (``settle``), so it holds after a
+crash too; a run of ingest settles all of it (``sweep``), so that people are told soon. What
+expires, the notice to its author and the open question are written in one transaction, once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any, Literal
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from wellread.answers import Answer
 from wellread.codec import from_plain, to_plain
-from wellread.identity import sentence_hash
+from wellread.identity import sentence_hash, tagged_hash, words_hash
 from wellread.store.catalogue.asking.answer_records import find_answer
-from wellread.store.catalogue.asking.feedback_words import CHANGES, note_change
-from wellread.store.catalogue.documents.lookup import property_of
-from wellread.store.schema.database import CataloguePart
-from wellread.store.schema.feedback_values import Feedback
-from wellread.store.schema.learning_tables import feedback, feedback_marks
-from wellread.store.schema.tables import answers
+from wellread.store.catalogue.asking.answer_rows import RemovedWords, changed_in, shown_answers
+from wellread.store.catalogue.documents.lookup import (
+    live_versions,
+    property_of,
+    put_properties,
+    whole_texts,
+)
+from wellread.store.catalogue.learning.gap_records import record_gap
+from wellread.store.schema.database import CataloguePart, chunks
+from wellread.store.schema.stored_values import BetterCitation, Feedback
+from wellread.store.schema.tables import answers, feedback, feedback_marks, notices
+from wellread.types import Span
 
 MarkKind = Literal["harmful", "down", "up"]
 _COLUMNS = ("id", "answer_id", "author", "question", "created_at", "updated_at", "score", "expired")
@@ -157,17 +174,18 @@ class FeedbackRecords(CataloguePart):
 
         The words are empty where the answer has them no more, since their source was removed.
         """
-        said = answers.c.body["sentences"]
         statement = (
-            select(feedback.c.author, feedback_marks.c.key, said.label("said"))
+            select(feedback.c.author, feedback_marks.c.key, feedback.c.answer_id)
             .join_from(feedback_marks, feedback)
-            .join(answers, answers.c.id == feedback.c.answer_id)
             .where(feedback_marks.c.kind == "harmful")
         )
         found: dict[str, dict[str, str]] = {}
-        for row in self._rows(statement):
+        with self._database.read() as connection:
+            rows = connection.execute(statement).all()
+            given = shown_answers(connection, {row.answer_id for row in rows})
+        for row in rows:
             theirs = found.setdefault(row.author, {})
-            texts = (sentence["text"] for sentence in row.said or ())
+            texts = (sentence.text for sentence in given[row.answer_id].sentences)
             known = next((text for text in texts if sentence_hash(text) == row.key), "")
             theirs[row.key] = theirs.get(row.key) or known
         return found
@@ -201,3 +219,290 @@ def made_feedback(row: Any) -> Feedback:
     facts = {name: to_plain(getattr(row, name)) for name in _COLUMNS}
     plain = {**facts, **row.body}
     return from_plain(Feedback, plain)
+
+
+EXPIRED = "correction_expired"  # the kind of the notice
+SHRUNK = 0.8  # of its length is left of a place at least, when white space in it goes
+LONG = 500_000  # characters of a text in which a place is looked for by its exact length alone
+_WORD = re.compile(r"\S+")
+_BEGIN = re.compile(r"(?<!\S)\S|\b\w")  # where a place may begin: a word, or what stands before it
+_END = re.compile(r"\w\b|\S(?!\S)")  # where it may end
+
+
+class Expiry(CataloguePart):
+    """Settles whether feedback counts still."""
+
+    def sweep(self) -> int:
+        """Settle all feedback whose sources have changed; how much of it expired."""
+        with self._database.read() as connection:
+            suspects = list(_suspects(connection))
+            rows = [
+                row
+                for ids in chunks(suspects)
+                for row in connection.execute(select(feedback).where(feedback.c.id.in_(ids)))
+            ]
+        return sum(bool(one.expired) for one in self.settle(map(made_feedback, rows)))
+
+    def settle(self, given: Iterable[Feedback]) -> list[Feedback]:
+        """The feedback as it stands now: its places moved, or expired where words have gone."""
+        settled: list[Feedback] = []
+        for one in given:
+            if one.expired:
+                settled.append(one)
+                continue
+            with self._database.read() as connection:
+                now = _settled(connection, one)
+            if now != one:
+                with self._database.write() as connection:
+                    _write(connection, one, now)
+            settled.append(now)
+        return settled
+
+    def now(self, places: Sequence[BetterCitation]) -> list[BetterCitation | None]:
+        """Each place where it stands now; None where its words are not there any more."""
+        with self._database.read() as connection:
+            live = live_versions(connection, {one.document_id for one in places})
+            found = [
+                one
+                if live.get(one.document_id) == one.version
+                else _again(connection, one, live.get(one.document_id))
+                for one in places
+            ]
+        return [None if isinstance(one, _Lost) else one for one in found]
+
+
+def corrects(given: Feedback) -> bool:
+    """Whether the expert said what the answer, or a sentence of it, should say instead."""
+    return bool(given.correction or any(one.correction for one in given.sentences))
+
+
+def places_given(given: Feedback) -> list[BetterCitation]:
+    """The places that the expert gave, for the whole or for single sentences."""
+    own = [one.citation for one in given.sentences if one.citation is not None]
+    return [*given.citations, *own]
+
+
+def places_quoted(answer: Answer, numbers: Iterable[int] | None = None) -> list[BetterCitation]:
+    """What an answer quotes, all of it or the citations of these numbers, as places."""
+    wanted = None if numbers is None else set(numbers)
+    return [
+        BetterCitation(
+            document_id=cited.document_id,
+            version=cited.version,
+            span=cited.source_span,
+            content=words_hash(cited.quote),
+        )
+        for cited in answer.citations
+        if wanted is None or cited.id in wanted
+    ]
+
+
+def rests_on(given: Feedback, answer: Answer | None) -> list[BetterCitation]:
+    """The places whose words have to stay for the feedback to count."""
+    return places_given(given) or (places_quoted(answer) if answer else [])
+
+
+# --- what may have expired -------------------------------------------------------------------
+
+
+def _suspects(connection: Connection) -> Iterator[str]:
+    """The ids of feedback that counts and rests on a document that has another version now."""
+    statement = (
+        select(feedback.c.id, feedback.c.body, answers.c.stale)
+        .join_from(feedback, answers)
+        .where(feedback.c.expired == "")
+        .order_by(feedback.c.created_at, feedback.c.id)
+    )
+    named: dict[str, list[tuple[str, str]]] = {}
+    for row in connection.execute(statement):
+        places = list(_named(row.body))
+        if places:
+            named[row.id] = places
+        elif row.stale:
+            yield row.id
+    live = live_versions(connection, {known for places in named.values() for known, _ in places})
+    for feedback_id, places in named.items():
+        if any(live.get(known) != version for known, version in places):
+            yield feedback_id
+
+
+def _named(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Document and version of each place that is given in a body."""
+    own = [one.get("citation") for one in body.get("sentences", ())]
+    for place in (*body.get("citations", ()), *own):
+        if place is not None:
+            yield place["document_id"], place["version"]
+
+
+# --- whether it did --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Lost:
+    """Why a place is there no more, in words."""
+
+    why: str
+
+
+def _settled(connection: Connection, given: Feedback) -> Feedback:
+    own = places_given(given)
+    answer = None if own else find_answer(connection, given.answer_id)
+    places = rests_on(given, answer)
+    live = live_versions(connection, {one.document_id for one in places})
+    now: dict[BetterCitation, BetterCitation] = {}
+    for place in places:
+        if live.get(place.document_id) == place.version:
+            continue
+        found = _again(connection, place, live.get(place.document_id))
+        if isinstance(found, _Lost):
+            return replace(given, expired=found.why)
+        now[place] = found
+    if not own:
+        return given
+    return replace(
+        given,
+        citations=tuple(now.get(one, one) for one in given.citations),
+        sentences=tuple(
+            replace(one, citation=now.get(one.citation, one.citation)) if one.citation else one
+            for one in given.sentences
+        ),
+    )
+
+
+def _again(
+    connection: Connection, place: BetterCitation, version: str | None
+) -> BetterCitation | _Lost:
+    """The place in the version that is live, or why its words are not there."""
+    if version is None:
+        return _Lost("a source that it rests on was removed")
+    known = place.document_id
+    span = moved(whole_texts(connection, [known]).get(known, ""), place)
+    if span is None:
+        # No title: one of a document that is removed later would stay here.
+        day = datetime.now(UTC).date().isoformat()
+        return _Lost(f"the words that it rests on are not in their source any more (seen {day})")
+    return replace(place, version=version, span=span)
+
+
+def moved(text: str, place: BetterCitation) -> Span | None:
+    """Where the words of ``place`` stand in ``text``: there, else elsewhere; None: nowhere.
+
+    Only a hash of the words is known, so places of about the same length are tried.
+    """
+    span = place.span
+    if words_hash(text[span.start : span.end]) == place.content:
+        return span
+    words = [found.span() for found in _WORD.finditer(text)]
+    flat = " ".join(text[start:end] for start, end in words)
+    begins = []
+    at = 0
+    for start, end in words:
+        begins.append(at)
+        at += end - start + 1
+    found = _same_length(flat, place) or _shorter(flat, place)
+    if found is None:
+        return None
+
+    def original(offset: int) -> int:
+        word = bisect_right(begins, offset) - 1
+        return words[word][0] + offset - begins[word]
+
+    return Span(start=original(found[0]), end=original(found[1] - 1) + 1)
+
+
+def _same_length(flat: str, place: BetterCitation) -> tuple[int, int] | None:
+    """Places of exactly its length, from a word on: most texts have one space between words."""
+    length = place.span.end - place.span.start
+    for begin in _BEGIN.finditer(flat):
+        start = begin.start()
+        inside = flat[start : start + length]
+        if not inside[-1:].isspace() and tagged_hash("wds", inside) == place.content:
+            return start, start + length
+    return None
+
+
+def _shorter(flat: str, place: BetterCitation) -> tuple[int, int] | None:
+    """Places from a word to a word's end that are shorter: the old one had more white space."""
+    length = place.span.end - place.span.start
+    if len(flat) > LONG:
+        return None
+    ends = [found.end() for found in _END.finditer(flat)]
+    for begin in _BEGIN.finditer(flat):
+        start = begin.start()
+        first = bisect_left(ends, start + int(SHRUNK * length))
+        for end in reversed(ends[first : bisect_right(ends, start + length)]):
+            if tagged_hash("wds", flat[start:end]) == place.content:
+                return start, end
+    return None
+
+
+# --- what is written -------------------------------------------------------------------------
+
+
+def _write(connection: Connection, before: Feedback, now: Feedback) -> None:
+    """Keep what was found, unless somebody else has settled or changed the feedback since."""
+    mine = (
+        feedback.c.id == now.id,
+        feedback.c.expired == "",
+        feedback.c.updated_at == before.updated_at,
+    )
+    if not now.expired:
+        plain = to_plain(now)
+        body = select(feedback.c.body).where(*mine)
+        kept = connection.execute(body).scalar()
+        if kept is not None:
+            new = {**kept, "citations": plain["citations"], "sentences": plain["sentences"]}
+            connection.execute(update(feedback).where(*mine).values(body=new))
+        return
+    done = connection.execute(update(feedback).where(*mine).values(expired=now.expired))
+    if not done.rowcount:
+        return
+    note_change(connection)
+    if corrects(now):
+        _tell(connection, now)
+
+
+def _tell(connection: Connection, expired: Feedback) -> None:
+    """Tell its author, and leave the question open, to be asked again."""
+    moment = datetime.now(UTC)
+    told = {
+        "owner": expired.author,
+        "created_at": moment,
+        "kind": EXPIRED,
+        "target": expired.id,
+        "text": f"Your correction of “{expired.question}” counts no more: {expired.expired}.",
+    }
+    connection.execute(insert(notices).values(**told))
+    # The answers table says nothing of whose the question is that the person who asked it has not
+    # said; the gap is that of everybody, like those of unanswered questions.
+    reason = f"a correction expired: {expired.expired}"
+    record_gap(connection, expired.question, reason, kind="expired", answer_id=expired.answer_id)
+
+
+CHANGES = "feedback_changes"  # the property that counts every change of what feedback says
+
+
+def note_change(connection: Connection) -> None:
+    """What feedback says has changed, so that nothing is held or given again that hangs on it."""
+    put_properties(connection, {CHANGES: int(property_of(connection, CHANGES) or 0) + 1})
+
+
+def forget_in_feedback(connection: Connection, removed: RemovedWords) -> None:
+    """Take what was quoted of removed texts out of all feedback, and of what people are told."""
+    if not removed:
+        return
+    columns = (feedback.c.id, feedback.c.question, feedback.c.body)
+    for row in connection.execute(select(*columns)).all():
+        question = removed.blanked(row.question)
+        body = changed_in(row.body, removed.blanked)
+        if (question, body) != (row.question, row.body):
+            values: dict[str, Any] = {"question": question, "body": body}
+            if question != row.question:  # its vector would tell of the words that went
+                values |= {"vector": b"", "embedder": ""}
+            changed = update(feedback).where(feedback.c.id == row.id)
+            connection.execute(changed.values(updated_at=datetime.now(UTC), **values))
+            note_change(connection)
+    for told in connection.execute(select(notices.c.id, notices.c.text)).all():
+        text = removed.blanked(told.text)
+        if text != told.text:
+            connection.execute(update(notices).where(notices.c.id == told.id).values(text=text))

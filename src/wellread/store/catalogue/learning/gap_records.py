@@ -15,13 +15,20 @@ from sqlalchemy import Connection, func, insert, or_, select, update
 
 from wellread.answers import Answer
 from wellread.codec import storable
+from wellread.identity import sentence_hash, tagged_hash
 from wellread.store.catalogue.asking.answer_records import record_answer
-from wellread.store.catalogue.asking.gap_erasure import gap_key
+from wellread.store.catalogue.asking.answer_removal import GAP_CLOSED
+from wellread.store.catalogue.asking.answer_rows import (
+    RemovedWords,
+    any_title_changed,
+    changed_in,
+    titles_changed,
+)
 from wellread.store.catalogue.documents.lookup import property_of, put_properties
-from wellread.store.schema.catalogue_values import Gap, GapKind, GapStatus
+from wellread.store.catalogue.documents.reindexing import note_deletion
 from wellread.store.schema.database import CataloguePart, chunks
-from wellread.store.schema.learning_tables import gaps
-from wellread.store.schema.tables import answers, documents
+from wellread.store.schema.stored_values import Gap, GapKind, GapStatus
+from wellread.store.schema.tables import answers, documents, gaps, notices
 
 FACTS = [gaps.c[one.name] for one in fields(Gap)]
 OUTDATED = "what the answer rested on that closed it has changed or gone"
@@ -199,3 +206,60 @@ def _set_status(connection: Connection, ids: list[int], status: GapStatus) -> in
 
 def _made(rows: Iterable[Any]) -> list[Gap]:
     return [Gap(**{**row._mapping, "scope": tuple(row.scope)}) for row in rows]
+
+
+FROM = ", from "  # in such a notice: after it stand the titles of what the answer cites
+
+
+def forget_in_gaps(connection: Connection, removed: RemovedWords) -> None:
+    """Take what gaps quote of removed texts out of them, and what their vectors tell of it."""
+    changed = False
+    for gap in connection.execute(select(gaps)).all():
+        said = {
+            "question": removed.blanked(gap.question),
+            "reason": removed.blanked(gap.reason),
+            "tried": removed.blanked(gap.tried),
+            "limits": changed_in(gap.limits, removed.blanked),
+        }
+        if any(getattr(gap, name) != value for name, value in said.items()):
+            key = gap_key(said["question"], gap.scope, said["limits"], gap.owner)
+            gone = {"vector": None, "embedder": "", "key": key}
+            connection.execute(update(gaps).where(gaps.c.id == gap.id).values(**said, **gone))
+            changed = True
+    told = select(notices.c.id, notices.c.text).where(notices.c.kind == GAP_CLOSED)
+    for row in connection.execute(told).all():
+        text = removed.blanked(row.text)
+        if text != row.text:
+            mine = notices.c.id == row.id
+            connection.execute(update(notices).where(mine).values(text=text))
+            changed = True
+    if changed:
+        note_deletion(connection)
+
+
+def rename_in_gaps(connection: Connection, titles: Mapping[str, str]) -> None:
+    """Put the new title in the place of each old one, where gaps and notices name sources.
+
+    What was asked stays, and so does a reason that only repeats it.
+    """
+    change = titles_changed(titles.items())
+    columns = (gaps.c.id, gaps.c.question, gaps.c.reason, gaps.c.tried)
+    for gap in connection.execute(select(*columns)).all():
+        said = {"reason": change(gap.reason), "tried": change(gap.tried)}
+        same = said == {"reason": gap.reason, "tried": gap.tried}
+        if not same and change(gap.question) == gap.question:
+            connection.execute(update(gaps).where(gaps.c.id == gap.id).values(**said))
+            note_deletion(connection)
+    told = select(notices.c.id, notices.c.text).where(notices.c.kind == GAP_CLOSED)
+    for row in connection.execute(told).all():
+        asked, mark, names = row.text.rpartition(FROM)
+        text = asked + mark + any_title_changed(titles)(names)
+        if text != row.text:
+            connection.execute(update(notices).where(notices.c.id == row.id).values(text=text))
+            note_deletion(connection)
+
+
+def gap_key(question: str, scope: Sequence[str], limits: Mapping[str, Any], owner: str) -> str:
+    """Two questions with the same key are one gap: case and punctuation do not count."""
+    told = [f"{name}={limits[name]}" for name in sorted(limits)]
+    return tagged_hash("gap", sentence_hash(question), *scope, "/", *told, "/", owner)

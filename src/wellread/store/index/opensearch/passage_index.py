@@ -4,12 +4,17 @@ Few rows (or few that a filter leaves) are compared one by one, so that none is 
 graph of the vectors is searched. Rows are told apart by ``_id``, so that what was sent twice is
 there once. A call that changes rows tells the index first, where it may replace or remove some
 (``purged``), and is repeated where the index was replaced meanwhile (``index_copies``).
+
+A bulk call is not all or nothing: every item of its answer is looked at. What the cluster had no
+room for is sent again after a pause that grows, so that a writer slows down to what it can take.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,14 +22,23 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from opensearchpy import OpenSearch
+from opensearchpy.exceptions import OpenSearchException
 
-from wellread.errors import SettingsError
+from wellread.errors import SettingsError, StoreError
 from wellread.store.base import Fingerprint, HeldRow, IndexKey, IndexRow, ServiceAddress
-from wellread.store.index.opensearch.bulk_writes import Action, IndexMovedError, write_all
-from wellread.store.index.opensearch.cluster import Cluster, cluster_of
-from wellread.store.index.opensearch.cluster_address import read_address
-from wellread.store.index.opensearch.index_copies import replace_by_copy, wait_for_copy
-from wellread.store.index.opensearch.index_names import (
+from wellread.store.index.opensearch import cluster as calls
+from wellread.store.index.opensearch.cluster import (
+    PASSING,
+    Cluster,
+    cluster_of,
+    is_full,
+    is_write_block,
+    read_address,
+    refusal,
+    status_of,
+    told_by,
+)
+from wellread.store.index.opensearch.index_copies import (
     PURGED,
     Standing,
     alias_of,
@@ -33,30 +47,30 @@ from wellread.store.index.opensearch.index_names import (
     drop,
     make,
     note,
+    replace_by_copy,
     standing,
+    wait_for_copy,
 )
-from wellread.store.index.opensearch.passage_mapping import (
+from wellread.store.index.opensearch.passage_queries import (
     KEY,
     MOST_RESULTS,
     TIE_SLACK,
     VECTOR,
-    clean,
-    numbers,
-    to_document,
-)
-from wellread.store.index.opensearch.passage_queries import (
     Query,
+    clean,
     cosine,
     counting,
     editions,
     every,
+    held_rows,
+    keys,
     limits,
     nearest,
+    numbers,
     ranking,
+    to_document,
     words,
 )
-from wellread.store.index.opensearch.reading_back import held_rows, keys
-from wellread.store.index.opensearch.removing import remove_editions
 from wellread.store.row_values import (
     check_question,
     check_shape,
@@ -67,6 +81,187 @@ from wellread.store.row_values import (
     unit,
 )
 from wellread.types import Candidate, Filters
+
+MOST_BYTES = 4 << 20  # of one call
+LONGEST = 300.0  # seconds that the same rows are tried
+CONFLICT = 409
+GONE = 404
+NO_INDEX = "index_not_found"
+
+
+class IndexMovedError(Exception):
+    """The rows were meant for an index that is being copied, or that was replaced meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One row to be written, as two lines of a bulk call."""
+
+    lines: bytes
+
+    @classmethod
+    def writing(cls, known: str, document: dict[str, Any]) -> Action:
+        """Put the row in place of what has its id."""
+        return cls(_line({"index": {"_id": known}}) + _line(document))
+
+    @classmethod
+    def changing(cls, known: str, fields: dict[str, Any]) -> Action:
+        """Give the row these fields, where it is there."""
+        return cls(
+            _line({"update": {"_id": known, "retry_on_conflict": 3}}) + _line({"doc": fields})
+        )
+
+
+def write_all(cluster: Cluster, alias: str, actions: Iterable[Action], action: str) -> None:
+    """Write the rows; when it returns, both searches find them.
+
+    Args:
+        alias: of the one index that the rows are meant for.
+        action: what is being done, for messages.
+
+    Raises:
+        IndexMovedError: some may be written; ask again where the index is, and repeat.
+        StoreError: some may be written.
+    """
+    pieces = list(_pieces(actions))
+    for piece in pieces:
+        # A refresh takes in the shards that a call wrote to; of several calls it comes after all.
+        _write(cluster, alias, piece, action, refresh=len(pieces) == 1)
+    if len(pieces) > 1:
+        cluster.run(action, lambda client: client.indices.refresh(index=alias))
+
+
+def _write(
+    cluster: Cluster, alias: str, piece: Sequence[Action], action: str, *, refresh: bool
+) -> None:
+    """Write one call's rows, again and again those that there was no room for."""
+    left, waited, following = list(piece), 0.0, calls.pauses()
+    while left:
+        body = b"".join(one.lines for one in left)
+        answer = _send(cluster, alias, body, action, refresh=refresh)
+        left, reason = _refused(left, answer, action, str(cluster.address))
+        if not left:
+            return
+        length = following()
+        if waited + length > LONGEST:
+            raise StoreError(
+                f"could not {action}: OpenSearch had no room for {len(left)} of {len(piece)} rows "
+                f"for {LONGEST:.0f} seconds: {reason}",
+                hint="try again; where it stays so, the cluster is too small",
+                retryable=True,
+            )
+        waited += length
+        calls.pause(length)
+
+
+def _send(cluster: Cluster, alias: str, body: bytes, action: str, *, refresh: bool) -> Any:
+    params = {"require_alias": "true", "refresh": "true" if refresh else "false"}
+    return cluster.run(
+        action,
+        lambda client: client.bulk(index=alias, body=body, params=params),
+        longest=LONGEST,
+    )
+
+
+def _refused(
+    sent: Sequence[Action], answer: Any, action: str, where: str
+) -> tuple[list[Action], str]:
+    """The rows to be sent again, and why; the first one that never will go raises."""
+    if not answer["errors"]:
+        return [], ""
+    again, why = [], ""
+    for one, item in zip(sent, answer["items"], strict=True):
+        ((kind, result),) = item.items()
+        status = result["status"]
+        if status < 300:
+            continue
+        told = result.get("error") or {}
+        reason = f"{told.get('type', '')}: {told.get('reason', '')}"
+        if NO_INDEX in reason or is_write_block(status, reason):
+            raise IndexMovedError(reason)
+        if kind == "update" and status == GONE:
+            continue  # its passage was removed meanwhile
+        if status not in {*PASSING, CONFLICT} or is_full(reason):
+            raise refusal(action, status, reason, where)
+        again.append(one)
+        why = reason
+    return again, why
+
+
+def _pieces(actions: Iterable[Action]) -> Iterator[list[Action]]:
+    piece: list[Action] = []
+    size = 0
+    for action in actions:
+        if piece and size + len(action.lines) > MOST_BYTES:
+            yield piece
+            piece, size = [], 0
+        piece.append(action)
+        size += len(action.lines)
+    if piece:
+        yield piece
+
+
+def _line(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+DOING = "remove from the index"
+ROUNDS = 5  # rows that somebody writes meanwhile are removed in the next one
+SECONDS = 600  # that one removal may take
+
+
+def remove_editions(cluster: Cluster, name: str, query: Query, mark: Callable[[], None]) -> int:
+    """Remove what ``query`` finds in the index ``name``; how many rows went.
+
+    Args:
+        mark: is called before the first row goes.
+
+    Raises:
+        IndexMovedError: the index is being copied, or was replaced.
+        StoreError: some rows may be left.
+    """
+    removed = 0
+    for _ in range(ROUNDS):
+        if not _there(cluster, name, query):
+            return removed
+        mark()
+        removed += _remove(cluster, name, query)
+    raise StoreError(
+        f"could not {DOING}: somebody keeps writing the same rows", hint="try again", retryable=True
+    )
+
+
+def _there(cluster: Cluster, name: str, query: Query) -> int:
+    """How many rows there are, with those that an unfinished write left unrefreshed."""
+    try:
+        cluster.run(DOING, lambda client: client.indices.refresh(index=name))
+        told = cluster.run(DOING, lambda client: client.count(index=name, body={"query": query}))
+    except StoreError as error:
+        _raise_if_moved(error)
+        raise
+    return int(told["count"])
+
+
+def _remove(cluster: Cluster, name: str, query: Query) -> int:
+    params = {"conflicts": "proceed", "refresh": "true", "request_timeout": SECONDS}
+    try:
+        told = cluster.run(
+            DOING,
+            lambda client: client.delete_by_query(index=name, body={"query": query}, params=params),
+        )
+    except StoreError as error:
+        _raise_if_moved(error)
+        raise
+    return int(told["deleted"])
+
+
+def _raise_if_moved(error: StoreError) -> None:
+    cause = error.__cause__
+    if isinstance(cause, OpenSearchException):
+        status, reason = status_of(cause), told_by(cause)
+        if NO_INDEX in reason or is_write_block(status, reason):
+            raise IndexMovedError(reason) from error
+
 
 EXACT_ROWS = 5_000  # up to which all are compared
 LEAST_K = 100  # the graph finds too few of the nearest where it looks for few

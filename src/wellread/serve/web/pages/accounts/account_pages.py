@@ -18,7 +18,7 @@ from wellread.serve.features.bodies import PlainBody
 from wellread.serve.guards.sign_in import COOKIE, SIGN_IN, Door, address_of_client
 from wellread.serve.web.pages.accounts.sign_in_pages import Doorway, Held
 from wellread.serve.web.rendering import shown
-from wellread.store.schema.account_values import SCOPES, SCOPES_OF, Rights, User
+from wellread.store.schema.stored_values import SCOPES, SCOPES_OF, Rights, User
 
 router = APIRouter(include_in_schema=False)
 

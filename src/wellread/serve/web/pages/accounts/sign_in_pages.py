@@ -20,14 +20,14 @@ from wellread.serve.features.accounts.identity_provider import (
 from wellread.serve.guards.refusals import TOO_MANY_REQUESTS, pause_after
 from wellread.serve.guards.sign_in import COOKIE, SIGN_IN, Door, address_of_client
 from wellread.serve.web.rendering import drawn
-from wellread.store.catalogue.accounts.audit_records import (
+from wellread.store.catalogue.accounts.sign_in_records import (
     REFUSED_SIGN_IN,
     SIGNED_IN,
     SIGNED_OUT,
     Deed,
 )
 from wellread.store.catalogue.accounts.user_records import plain_name
-from wellread.store.schema.account_values import Rights, User
+from wellread.store.schema.stored_values import Rights, User
 
 router = APIRouter(include_in_schema=False)
 

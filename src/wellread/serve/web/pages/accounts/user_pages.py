@@ -24,7 +24,7 @@ from wellread.serve.features.bodies import PlainBody
 from wellread.serve.guards.sign_in import Door
 from wellread.serve.web.pages.accounts.sign_in_pages import Doorway
 from wellread.serve.web.rendering import PageFormat, shown
-from wellread.store.schema.account_values import ROLES, Role, User, UserGroup
+from wellread.store.schema.stored_values import ROLES, Role, User, UserGroup
 
 router = APIRouter(include_in_schema=False)
 

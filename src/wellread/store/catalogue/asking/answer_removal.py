@@ -1,0 +1,372 @@
+"""What a removed document leaves of the answers that were drawn from it: nothing that it said.
+
+Its quotes, addresses and places become empty, the rows of a table that rest on nothing else go, and
+so does what names it beside the text. A sentence that was taken verbatim, and any other quotation,
+is blacked out letter by letter, so that all spans still fit the text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
+
+import ahocorasick
+from sqlalchemy import Connection, Text, cast, delete, or_, select, update
+
+from wellread.codec import to_plain
+from wellread.store.catalogue.asking.answer_rows import (
+    BLANK,
+    NAMED,
+    Kept,
+    Plain,
+    RemovedWords,
+    blacked,
+    blanked_parts,
+    changed_in,
+    kept_answers,
+    listed,
+    markers,
+    moved_span,
+    rewrite_rows,
+    said_beside,
+    titles_changed,
+)
+from wellread.store.catalogue.documents.lookup import VALUES, live_versions, whole_texts
+from wellread.store.schema.database import STREAM_ROWS, chunks, rows_in
+from wellread.store.schema.stored_values import REMOVED
+from wellread.store.schema.tables import (
+    answer_citations,
+    answers,
+    documents,
+    feedback,
+    gaps,
+    notices,
+    research_runs,
+    sessions,
+)
+from wellread.types import Locator
+
+_LABEL = re.compile(r"\*\*([^*\n]+)\*\*")
+GAP_CLOSED = "gap_closed"  # the kind of notice that names the answer which closed a gap
+EVERY_ANSWER = select(answers.c.id).order_by(answers.c.id)
+
+
+# --- which answers rest on what ---
+
+
+def answers_on(
+    connection: Connection, document_ids: Iterable[str], *, named: bool = False
+) -> list[str]:
+    """The answers that rest on one of the documents; ``named``: or that only name it."""
+    cited = answer_citations.c
+    rest = select(cited.answer_id).where(cited.document_id.in_(VALUES)).distinct()
+    if not named:
+        rest = rest.where(cited.version != NAMED)
+    return sorted({row.answer_id for row in rows_in(connection, rest, document_ids)})
+
+
+def cited_documents(connection: Connection, document_ids: Iterable[str]) -> set[str]:
+    """Those of the documents that an answer quotes."""
+    cited = answer_citations.c
+    quoted = select(cited.document_id).where(cited.document_id.in_(VALUES), cited.end > cited.start)
+    return {row.document_id for row in rows_in(connection, quoted.distinct(), document_ids)}
+
+
+def titles_of(connection: Connection, document_ids: Collection[str]) -> dict[str, str]:
+    """What these documents are called; unknown ones are left out."""
+    statement = select(documents.c.id, documents.c.title).where(documents.c.id.in_(VALUES))
+    return {row.id: row.title for row in rows_in(connection, statement, document_ids)}
+
+
+def stored_texts(connection: Connection, document_ids: Collection[str]) -> Iterator[str]:
+    """The words of documents: text, title and summary; what answers quote of older versions too."""
+    facts = select(documents.c.title, documents.c.summary)
+    for known in sorted(document_ids):
+        yield from whole_texts(connection, [known]).values()
+        for row in connection.execute(facts.where(documents.c.id == known)):
+            yield from row
+    live = live_versions(connection, document_ids)
+    cited = answer_citations.c
+    quotes = select(cited.document_id, cited.version, cited.quote).where(
+        cited.document_id.in_(VALUES), cited.quote != ""
+    )
+    for row in rows_in(connection, quotes.order_by(cited.answer_id, cited.ordinal), document_ids):
+        if row.version != live.get(row.document_id, row.version):
+            yield row.quote
+
+
+# --- documents that go ---
+
+
+def forget_documents(
+    connection: Connection, removed: RemovedWords, gone: Mapping[str, str]
+) -> None:
+    """Take what answers took of documents out of them; those that rest on them are stale.
+
+    Args:
+        gone: document id to the title that it has, or had.
+    """
+    resting = set(answers_on(connection, gone))
+    for ids in chunks(answers_on(connection, gone, named=True)):
+        for answer_id, kept in kept_answers(connection, ids).items():
+            forgotten(kept, removed, gone)
+            kept.stale = kept.stale or answer_id in resting
+            rewrite_rows(connection, kept)
+    _forget_titles(connection, removed)
+
+
+def forgotten(kept: Kept, removed: RemovedWords, gone: Mapping[str, str]) -> None:
+    """Take out of an answer what it took from documents that are ``gone`` (id to title)."""
+    for row in kept.rows:
+        if row["document_id"] in gone and not row["shape"]:
+            row["title"] = gone[row["document_id"]]
+    body = dict(kept.body)
+    lost = {row["number"] for row in kept.rows if row["document_id"] in gone} - {0}
+    _take_rows(body, gone)
+    _take_sentences(body, lost)
+    text, moved = blanked_parts(kept, body["text"], removed.blanked)
+    body["citations"] = [
+        {**_without_source(one, one["id"] in lost), "answer_span": moved_span(span, moved)}
+        for one in body["citations"]
+        for span in [one["answer_span"]]
+    ]
+    sentences = [{**one, "span": moved_span(one["span"], moved)} for one in body["sentences"]]
+    body |= {"sentences": sentences, "text": ""}
+    plain = changed_in(body, lambda said: blanked_parts(kept, said, removed.blanked)[0])
+    kept.body = plain | {"text": text}
+    for row in kept.rows:
+        if row["document_id"] in gone:
+            row["shape"] = row["shape"] or blacked(gone[row["document_id"]]) or REMOVED
+
+
+def _without_source(cited: Plain, lost: bool) -> Plain:
+    if not lost:
+        return {**cited, "why": ""}  # may tell of it
+    told = dict.fromkeys(("why", "quote", "link", "url"), "")
+    return {**cited, **told, "locator": to_plain(Locator(label=""))}
+
+
+def _take_sentences(body: Plain, lost: set[int]) -> None:
+    """Black out what was taken verbatim from lost citations, with its label and its markers."""
+    text, before = body["text"], None
+    for sentence in body["sentences"]:
+        if sentence["verdict"]["method"] == "verbatim" and lost.intersection(sentence["citations"]):
+            text = _blacked_at(text, sentence["span"])
+            text = _without_labels(text, before, sentence)
+        before = sentence
+    for known, start, close in list(markers(body, text)):
+        if known in lost and not text[start:close].isdigit():
+            text = f"{text[:start]}{blacked(text[start:close])}{text[close:]}"
+    body["text"] = text
+    body["sentences"] = [
+        # The reason of what was lost may quote what is gone.
+        {**one, "verdict": {**one["verdict"], "reason": ""}}
+        if lost.intersection(one["citations"])
+        else one
+        for one in body["sentences"]
+    ]
+
+
+def _without_labels(text: str, before: Plain | None, sentence: Plain) -> str:
+    """``text`` with the label of a quotation, and headings in it, blacked out before a sentence."""
+    start = before["span"]["end"] if before else 0
+    labels = list(_LABEL.finditer(text, start, sentence["span"]["start"]))
+    goes_on = before is not None and before["citations"] == sentence["citations"]
+    for label in labels if goes_on else labels[-1:]:
+        text = f"{text[: label.start(1)]}{blacked(label[1])}{text[label.end(1) :]}"
+    return text
+
+
+def _take_rows(body: Plain, gone: Collection[str]) -> None:
+    """Take out the rows of the table that rest on nothing else, and their lines in the text."""
+    if not listed(body).intersection(gone):
+        return
+    table = body["table"]
+    rows, rests_on = list(table["rows"]), []
+    lines = [sentence["span"] for sentence in body["sentences"]]
+    for place, ids in enumerate(table["documents"]):
+        left = [known for known in ids if known not in gone]
+        rests_on.append(left)
+        if ids and not left:
+            rows[place] = [REMOVED for _ in rows[place]]
+            for span in lines[place + 1 : place + 2]:
+                body["text"] = _blacked_at(body["text"], span)
+    body["table"] = {**table, "rows": rows, "documents": rests_on}
+
+
+def _blacked_at(text: str, span: Plain) -> str:
+    start, end = span["start"], span["end"]
+    return text[:start] + blacked(text[start:end]) + text[end:]
+
+
+# --- words and titles that stand in what does not rest on the document ---
+
+
+def without_words(connection: Connection, removed: RemovedWords) -> dict[str, int]:
+    """Answers that quote nothing of what was removed: id to a hash of what is kept of them.
+
+    Looking takes as long as there are answers; done before ``forget_words``, it keeps no writer
+    waiting.
+    """
+    return {
+        answer_id: _hash(kept)
+        for answer_id, kept in _every_answer(connection)
+        if not _quotes(kept, removed)
+    }
+
+
+def _every_answer(connection: Connection) -> Iterator[tuple[str, Kept]]:
+    ids = connection.execute(EVERY_ANSWER).scalars().all()
+    for some in chunks(ids):
+        yield from kept_answers(connection, some).items()
+
+
+def _hash(kept: Kept) -> int:
+    return hash(repr(kept.body))
+
+
+def _quotes(kept: Kept, removed: RemovedWords) -> bool:
+    before = kept.body
+    forgotten(kept, removed, {})
+    return bool(kept.body != _without_whys(before))
+
+
+def _without_whys(body: Plain) -> Plain:
+    return {**body, "citations": [{**one, "why": ""} for one in body["citations"]]}
+
+
+def forget_removed(
+    connection: Connection, removed: RemovedWords, looked_at: Mapping[str, int]
+) -> int:
+    """Take quotations out of answers that do not cite them; how many had some.
+
+    Args:
+        looked_at: what ``without_words`` found; answers that are still the same are passed over.
+    """
+    changed = [
+        answer
+        for answer_id, answer in _every_answer(connection)
+        if looked_at.get(answer_id) != _hash(answer) and _quotes(answer, removed)
+    ]
+    for answer in changed:
+        answer.stale = True
+        rewrite_rows(connection, answer)
+    _forget_titles(connection, removed)
+    return len(changed)
+
+
+def change_titles(connection: Connection, titles: Mapping[str, str]) -> None:
+    """Put other titles in the place of those that answers name without resting on the documents."""
+    change = titles_changed(titles.items())
+    for ids in chunks(_naming(connection, titles)):
+        for kept in kept_answers(connection, ids).values():
+            new = said_beside(kept.body, change)
+            new["suggestions"] = [said for said in new["suggestions"] if BLANK not in said]
+            if new != kept.body:
+                kept.body = new
+                rewrite_rows(connection, kept)
+
+
+def _naming(connection: Connection, titles: Collection[str]) -> list[str]:
+    """The answers beside whose text one of these titles stands, whatever they rest on."""
+    wanted = {form for title in titles if title.strip() for form in _as_stored(title)}
+    if not wanted:
+        return []
+    automaton = ahocorasick.Automaton()
+    for form in wanted:
+        automaton.add_word(form, form)
+    automaton.make_automaton()
+    stored = select(answers.c.id, cast(answers.c.body, Text).label("body")).order_by(answers.c.id)
+    return [
+        row.id
+        for row in connection.execute(stored.execution_options(yield_per=STREAM_ROWS))
+        if next(automaton.iter(row.body), None) is not None
+    ]
+
+
+def _as_stored(words: str) -> set[str]:
+    """How words may stand in a JSON column."""
+    return {json.dumps(words)[1:-1], json.dumps(words, ensure_ascii=False)[1:-1]}
+
+
+def _forget_titles(connection: Connection, removed: RemovedWords) -> None:
+    """Take quotations out of what sessions are called."""
+    if not removed:
+        return
+    for row in connection.execute(select(sessions.c.id, sessions.c.owner, sessions.c.title)).all():
+        title = removed.blanked(row.title)
+        if title != row.title:
+            mine = (sessions.c.id == row.id, sessions.c.owner == row.owner)
+            connection.execute(update(sessions).where(*mine).values(title=title))
+
+
+# --- answers that quote what is not there ---
+
+
+def quoting_gone(connection: Connection) -> dict[str, set[str]]:
+    """Answer id to documents that it cites, lists or names though they went."""
+    cited = answer_citations.c
+    statement = (
+        select(cited.answer_id, cited.document_id)
+        .outerjoin_from(answer_citations, documents, documents.c.id == cited.document_id)
+        .where(documents.c.id.is_(None), cited.shape == "")
+    )
+    found: dict[str, set[str]] = {}
+    for row in connection.execute(statement):
+        found.setdefault(row.answer_id, set()).add(row.document_id)
+    return found
+
+
+def forget_gone(connection: Connection, answer_id: str, gone: Collection[str]) -> RemovedWords:
+    """Take what an answer quotes of documents that went out of all that rest on them."""
+    cited = answer_citations.c
+    quotes = select(cited.quote).where(cited.answer_id == answer_id, cited.document_id.in_(gone))
+    removed = RemovedWords(connection.execute(quotes).scalars())
+    forget_documents(connection, removed, dict.fromkeys(gone, ""))
+    return removed
+
+
+# --- what removed answers left ---
+
+
+def forget_questions(connection: Connection, bodies: Collection[Mapping[str, Any]]) -> None:
+    """Delete the gaps that these removed answers filed, unless another has the same question.
+
+    With a gap goes the answer that closed it by itself, and what its owner was told of that.
+    """
+    for body in bodies:
+        asked = " ".join(str(body.get("standalone") or body["question"]).split())
+        filed = connection.execute(
+            select(gaps.c.id, gaps.c.closed_by).where(
+                or_(gaps.c.question == asked, gaps.c.answer_id == body["id"]),
+                gaps.c.owner.in_({str(body.get("owner", "")), ""}),
+            )
+        ).all()
+        closing = {row.closed_by for row in filed} - {""}
+        same = select(answers.c.id).where(answers.c.question == asked, ~answers.c.id.in_(closing))
+        if filed and connection.execute(same.limit(1)).first() is None:
+            connection.execute(delete(gaps).where(gaps.c.id.in_([row.id for row in filed])))
+            connection.execute(delete(answers).where(answers.c.id.in_(closing)))
+            told = (notices.c.kind == GAP_CLOSED, notices.c.target.in_(closing))
+            connection.execute(delete(notices).where(*told))
+    gone = [str(body["id"]) for body in bodies]
+    for some in chunks(gone):
+        for column in (gaps.c.answer_id, gaps.c.closed_by):
+            connection.execute(update(gaps).where(column.in_(some)).values({column: ""}))
+
+
+def forget_conversation(
+    connection: Connection, session_id: str, owner: str, answer_ids: Collection[str]
+) -> None:
+    """Delete the research of a session, and what was told of feedback on its answers."""
+    runs = research_runs.c
+    session = runs.request["question"]["session_id"].as_string()
+    mine = (session == session_id, runs.owner == owner)
+    connection.execute(delete(research_runs).where(*mine))
+    for some in chunks(answer_ids):
+        connection.execute(delete(research_runs).where(runs.answer_id.in_(some)))
+        given = select(feedback.c.id).where(feedback.c.answer_id.in_(some))
+        targets = [*connection.execute(given).scalars(), *some]
+        connection.execute(delete(notices).where(notices.c.target.in_(targets)))

@@ -1,0 +1,179 @@
+"""Opens catalogues of schemas 0001 to 0008: what they hold, as this release keeps it.
+
+All in the transaction of whoever upgrades: it is done whole, or nothing has changed. Tables get the
+columns and indexes that they lack, answers become rows of their own, and what is not kept any more
+goes. Documents that named their readers move first (``reader_collections``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    Column,
+    Connection,
+    DefaultClause,
+    Index,
+    Inspector,
+    String,
+    Text,
+    insert,
+    inspect,
+    select,
+    text,
+    update,
+)
+from sqlalchemy.schema import CreateColumn
+
+from wellread.answers import Answer
+from wellread.codec import from_plain
+from wellread.store.catalogue.asking.answer_records import as_it_stands
+from wellread.store.catalogue.asking.answer_rows import kept_answers, rewrite_rows
+from wellread.store.catalogue.asking.research_records import kept_report
+from wellread.store.catalogue.documents.name_records import fill
+from wellread.store.catalogue.reader_collections import move_documents
+from wellread.store.schema.database import chunks
+from wellread.store.schema.tables import HEAD, answers, metadata, research_runs, sessions
+
+OLD = tuple(f"000{number}" for number in range(1, 9))
+Plain = dict[str, Any]
+_WITH_PARTS = "0003"  # from it on what answers name has parts
+
+
+def convert(connection: Connection, current: str, home: Path | None = None) -> None:
+    """Bring the catalogue of an older schema to that of this release.
+
+    Args:
+        current: the schema that it has.
+        home: the folder of the home, whose kept files move with their documents.
+    """
+    before = inspect(connection)
+    named = "document_names" in before.get_table_names()
+    old = {name: _columns(before, name) for name in before.get_table_names()}
+    bodies = _with_parts(_bodies(connection), current)
+    _add(connection, old)
+    if "readers" in old["documents"]:
+        move_documents(connection, home)
+        bodies = _bodies(connection)
+    _indexes(connection)
+    _take_out(connection)
+    _sessions(connection)
+    if not named:
+        fill(connection)
+    _answers(connection, bodies)
+    connection.execute(text("UPDATE alembic_version SET version_num = :new"), {"new": HEAD})
+
+
+def _columns(found: Inspector, name: str) -> set[str]:
+    return {column["name"] for column in found.get_columns(name)}
+
+
+# --- tables ---
+
+
+def _add(connection: Connection, old: Mapping[str, set[str]]) -> None:
+    """Make what is not there: tables with their indexes, and columns."""
+    metadata.create_all(connection)
+    for made in metadata.sorted_tables:
+        for column in made.c:
+            if made.name in old and column.name not in old[made.name]:
+                default = None if column.nullable else _default(column)
+                new = Column(
+                    column.name, column.type, nullable=column.nullable, server_default=default
+                )
+                written = CreateColumn(new).compile(dialect=connection.dialect)
+                connection.exec_driver_sql(f'ALTER TABLE "{made.name}" ADD COLUMN {written}')
+
+
+def _default(column: Column[Any]) -> Any:
+    """What rows from before have in a column that must have a value."""
+    if isinstance(column.server_default, DefaultClause):
+        return column.server_default.arg
+    kind = column.type
+    if isinstance(kind, JSON):
+        return "{}"
+    if isinstance(kind, Boolean):
+        return text("false")
+    return "" if isinstance(kind, String | Text) else "0"
+
+
+def _take_out(connection: Connection) -> None:
+    """Drop the tables and columns that are not kept any more."""
+    found = inspect(connection)
+    for name in found.get_table_names():
+        if name not in metadata.tables:
+            if name != "alembic_version":
+                connection.exec_driver_sql(f'DROP TABLE "{name}"')
+            continue
+        for column in _columns(found, name) - set(metadata.tables[name].c.keys()):
+            connection.exec_driver_sql(f'ALTER TABLE "{name}" DROP COLUMN "{column}"')
+
+
+def _sessions(connection: Connection) -> None:
+    """Sessions of the same name of two owners are two."""
+    key = inspect(connection).get_pk_constraint(sessions.name)["constrained_columns"]
+    if set(key) == {"id", "owner"}:
+        return
+    rows = [dict(row._mapping) for row in connection.execute(select(sessions))]
+    sessions.drop(connection)
+    sessions.create(connection)
+    if rows:
+        connection.execute(insert(sessions), rows)
+
+
+def _indexes(connection: Connection) -> None:
+    """Make the indexes that are not there, and drop those that are not wanted any more."""
+    found = inspect(connection)
+    for made in metadata.sorted_tables:
+        wanted: dict[Any, Index] = {index.name: index for index in made.indexes}
+        there = {
+            index["name"]
+            for index in found.get_indexes(made.name)
+            if not index.get("duplicates_constraint")
+        }
+        for name in there - wanted.keys():
+            connection.exec_driver_sql(f'DROP INDEX "{name}"')
+        for name in wanted.keys() - there:
+            wanted[name].create(connection)
+
+
+# --- answers ---
+
+
+def _bodies(connection: Connection) -> dict[str, Plain]:
+    """Every answer as it was kept: one JSON value."""
+    return {row.id: row.body for row in connection.execute(select(answers.c.id, answers.c.body))}
+
+
+def _with_parts(bodies: dict[str, Plain], current: str) -> dict[str, Plain]:
+    if current >= _WITH_PARTS:
+        return bodies
+    return {
+        known: {
+            **body,
+            "related": [{"kind": "document", "title": each} for each in body.get("related", ())],
+            "conflicts": [{"about": each} for each in body.get("conflicts", ())],
+        }
+        for known, body in bodies.items()
+    }
+
+
+def _answers(connection: Connection, bodies: Mapping[str, Plain]) -> None:
+    """Write answers as rows, and the reports of research that stand in them."""
+    facts = select(answers.c.id, answers.c.stale)
+    for ids in chunks(bodies):
+        for row in connection.execute(facts.where(answers.c.id.in_(ids))).all():
+            kept = as_it_stands(connection, from_plain(Answer, bodies[row.id]))
+            kept.stale = kept.stale or row.stale
+            rewrite_rows(connection, kept)
+    runs = research_runs.c
+    reports = select(runs.id, runs.answer_id, runs.report).where(runs.answer_id != "")
+    for run in connection.execute(reports).all():
+        answer = kept_answers(connection, [run.answer_id]).get(run.answer_id)
+        if run.report and answer:
+            report = kept_report(run.report, answer)
+            connection.execute(update(research_runs).where(runs.id == run.id).values(report=report))

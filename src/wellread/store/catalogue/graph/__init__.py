@@ -1,1 +1,0 @@
-"""Entities, the relations between them, and where documents mention them."""

@@ -1,1 +1,0 @@
-"""Stories and their news items."""

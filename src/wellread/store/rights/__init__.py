@@ -1,1 +1,0 @@
-"""The catalogue as an asker may read it."""
