@@ -11,7 +11,6 @@ import typer
 
 from wellread.errors import RequestError
 from wellread.serve.cli.options import Topics
-from wellread.serve.mcp.served import Served
 from wellread.serve.terminal import terminal_of
 
 ALONE = "This waits for an MCP client, which starts it: see docs/programs.md (Ctrl-C stops it)."
@@ -30,6 +29,7 @@ def mcp(context: typer.Context, topic: Topics = None) -> None:
     try:
         # The SDK takes a third of a second to load, and is an extra.
         from wellread.serve.mcp.mcp_server import serve_stdio  # noqa: PLC0415
+        from wellread.serve.mcp.tool_calls import Served  # noqa: PLC0415
     except ImportError as error:
         raise RequestError(
             f"the Model Context Protocol needs the extra 'mcp', which cannot be imported: {error}",

@@ -39,7 +39,6 @@ from wellread.serve.guards.route_rules import MCP_PATH, RouteRules
 from wellread.serve.guards.security_headers import SecurityHeaders
 from wellread.serve.guards.sign_in import Door, SignIn
 from wellread.serve.guards.work_limits import WorkLimits, WorkQueues
-from wellread.serve.mcp.served import Served
 from wellread.serve.openai import chat_completions, models_api
 from wellread.serve.server import probes
 from wellread.serve.web.health_checks import HealthChecks
@@ -173,6 +172,7 @@ def _mcp(
     try:
         # The SDK takes a third of a second to load, and is an extra.
         from wellread.serve.mcp.mcp_server import http_route, http_sessions  # noqa: PLC0415
+        from wellread.serve.mcp.tool_calls import Served  # noqa: PLC0415
     except ImportError:
         return Route(MCP_PATH, _without_mcp, methods=["GET", "POST", "DELETE"]), nullcontext()
     sessions = http_sessions(Served(kb=kb, queues=queues), kb.settings.serve.max_request_bytes)
