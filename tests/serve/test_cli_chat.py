@@ -129,18 +129,18 @@ def test_ctrl_c_cancels_the_answer_and_not_the_talk(
 def test_sessions_are_listed_shown_and_removed(runner: CliRunner) -> None:
     first, _ = talk(runner, FERRY, AGAIN)
     known = first["sessionId"]
-    code, out, _ = run(runner, "sessions", "list")
+    code, out, _ = run(runner, "answers", "--sessions")
     assert code == 0
     assert known in out
-    _, out, _ = run(runner, "sessions", "list", "--json")
+    _, out, _ = run(runner, "answers", "--sessions", "--json")
     (one,) = json.loads(out)["sessions"]
     assert (one["id"], one["turns"], one["title"]) == (known, 2, FERRY)
-    _, out, _ = run(runner, "sessions", "show", known)
+    _, out, _ = run(runner, "answers", "show", known)
     assert out.index(FERRY) < out.index(AGAIN)
-    _, out, _ = run(runner, "sessions", "show", known, "--json")
+    _, out, _ = run(runner, "answers", "show", known, "--json")
     assert [each["question"] for each in json.loads(out)["answers"]] == [FERRY, AGAIN]
-    assert "No session yet." in run(runner, "sessions", "list", "--query", "lighthouse")[1]
-    assert known in run(runner, "sessions", "list", "--query", "MILLION osprey")[1]
+    assert "No session yet." in run(runner, "answers", "--sessions", "--query", "lighthouse")[1]
+    assert known in run(runner, "answers", "--sessions", "--query", "MILLION osprey")[1]
     code, out, _ = run(runner, "sessions", "rename", known, "A  ferry")
     assert (code, out) == (0, "The session is called “A ferry” now.\n")
     _, out, _ = run(runner, "sessions", "rename", known, "The ferry", "--json")
@@ -148,9 +148,9 @@ def test_sessions_are_listed_shown_and_removed(runner: CliRunner) -> None:
     for wrong in (" ", "x" * 201):
         code, _, err = run(runner, "sessions", "rename", known, wrong)
         assert (code, "1 to 200 characters" in err) == (1, True)
-    code, out, _ = run(runner, "sessions", "remove", known)
+    code, out, _ = run(runner, "answers", "remove", known)
     assert (code, out) == (0, "Removed the session and its 2 answers.\n")
-    assert "No answer yet." in run(runner, "answers", "list")[1]
+    assert "No answer yet." in run(runner, "answers")[1]
     for words in (("show", known), ("remove", known), ("rename", known, "A ferry")):
         code, _, err = run(runner, "sessions", *words)
         assert code == 1
@@ -162,10 +162,10 @@ def test_sessions_are_listed_shown_and_removed(runner: CliRunner) -> None:
 
 def test_answers_are_listed_and_shown(runner: CliRunner) -> None:
     first, second = talk(runner, FERRY, AGAIN)
-    _, out, _ = run(runner, "answers", "list", "--json", "--limit", "1")
+    _, out, _ = run(runner, "answers", "--json", "--limit", "1")
     (one,) = json.loads(out)["answers"]
     assert (one["id"], one["question"], one["stale"]) == (second["id"], AGAIN, False)
-    assert first["id"].removeprefix("ans_")[:12] in run(runner, "answers", "list")[1]
+    assert first["id"].removeprefix("ans_")[:12] in run(runner, "answers")[1]
     _, out, _ = run(runner, "answers", "show", "last", "--json")
     assert json.loads(out)["id"] == second["id"]
     _, out, _ = run(runner, "answers", "show", first["id"])
@@ -216,7 +216,7 @@ def test_answers_are_listed_in_a_narrow_terminal_and_named_by_what_is_listed(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     talk(runner, FERRY)
-    _, out, _ = run(runner, "answers", "list")
+    _, out, _ = run(runner, "answers")
     head, line = out.splitlines()[:2]
     assert len(head) - head.index("Question") >= len("Question")
     assert line[head.index("Question") :].strip() == FERRY[: 80 - head.index("Question")].strip()

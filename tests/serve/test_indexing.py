@@ -67,7 +67,7 @@ def test_commands_go_on_and_say_that_the_index_is_another(home: Path) -> None:
         assert NOTICE not in run(*command.split())[2]
     settings_say(home, "embedding: {backend: static}\nchunking: {tokens: 50}")
     commands: list[tuple[str, ...]] = [
-        ("stats",),
+        ("collections",),
         ("search", "ferry"),
         ("search", "ferry", "--mode", "vector"),
         ("ask", "What was the ferry Osprey bought for?"),
@@ -102,7 +102,7 @@ def test_an_embedder_that_does_not_open_is_said_and_stops_nobody(
     with open_kb(home, overrides={"embedding": {"backend": "local"}}) as kb:
         # A home that does not know how it was made.
         kb.catalogue.reindexing.switch(LiveIndex(fingerprint=kb.live().fingerprint))
-    code, _, err = run("stats")
+    code, _, err = run("collections")
     assert code == 0
     assert "no static model" in err
 
@@ -115,7 +115,7 @@ def test_reindex_follows_the_settings(home: Path, niceness: list[int]) -> None:
     assert re.search(r"in use: 3 documents, \d+ passages", out)
     assert "readable/96, passages of 20" in out
     assert "Put " not in out
-    code, out, err = run("stats")
+    code, out, err = run("collections")
     assert NOTICE not in err
     assert "readable/96" in out
     code, out, _ = run("search", "ferry osprey")
@@ -130,10 +130,10 @@ def test_options_stand_over_the_settings_and_say_so(home: Path) -> None:
     assert code == 0
     assert "Put embedding.backend: static and chunking.tokens: 30 into" in out
     assert "wellread.yaml" in out
-    assert NOTICE in run("stats")[2]
+    assert NOTICE in run("collections")[2]
     settings_say(home, "embedding: {backend: static}\nchunking: {tokens: 30}")
     assert load_settings(home).chunking.tokens == 30
-    assert NOTICE not in run("stats")[2]
+    assert NOTICE not in run("collections")[2]
 
 
 def test_json(home: Path) -> None:

@@ -196,20 +196,22 @@ async def test_stories_are_those_of_the_command(
     monkeypatch.setattr(kb_module, "open_kb", opened)
 
     def told(*asked: str) -> Any:
-        result = CliRunner().invoke(cli, ["--home", str(harbour_home), "stories", *asked, "--json"])
+        result = CliRunner().invoke(
+            cli, ["--home", str(harbour_home), "show", "story", *asked, "--json"]
+        )
         assert result.exit_code == 0, result.output
         return json.loads(result.stdout)
 
     body = await got(harbour, "/stories", format="json")
-    assert [_plain(one) for one in body["stories"]] == [_plain(one) for one in told()["stories"]]
+    assert [one["id"] for one in body["stories"]] == [one["id"] for one in told()["items"]]
     known = body["stories"][0]["id"]
     detail = await got(harbour, f"/stories/{known}", format="json")
     for item in detail["news"]:
         assert (await harbour.get(item.pop("view_url"))).status_code == 200
-    assert _plain(detail) == _plain(told("show", known))
+    assert _plain(detail) == _plain(told(known))
     about = await got(harbour, "/stories", query="rye bread bakery", format="json")
     asked = told("--query", "rye bread bakery")
-    assert [one["id"] for one in about["stories"]] == [one["id"] for one in asked["stories"]]
+    assert [one["id"] for one in about["stories"]] == [one["id"] for one in asked["items"]]
     assert about["stories"]
 
 

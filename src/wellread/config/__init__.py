@@ -8,6 +8,7 @@ Settings are read once, frozen, and build nothing.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -272,6 +273,44 @@ def settings_origins(home: Path, environ: Mapping[str, str] | None = None) -> di
         kept = SETTINGS_FILE if name in in_file.get(section, {}) else "default"
         origins[row.name] = variable or kept
     return origins
+
+
+def write_setting(home: Path, name: str, value: str) -> None:
+    """Put one value into the settings file of ``home``; what else stands there stays.
+
+    Raises:
+        SettingsError: there is no such setting, the value does not fit, or the file cannot be
+            edited line by line.
+    """
+    section, _, key = name.partition(".")
+    try:
+        given = yaml.safe_load(value)
+    except yaml.YAMLError as error:
+        raise SettingsError(f"{value!r} cannot be read as a value: {error}") from error
+    load_settings(home, {section: {key: given}}, {})
+    path = home / SETTINGS_FILE
+    wanted = _from_file(path)
+    wanted.setdefault(section, {})[key] = given
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    line = f"  {key}: {yaml.safe_dump(given, default_flow_style=True).partition(chr(10))[0]}\n"
+    head = rf"^{re.escape(section)}:[ \t]*(?:#.*)?\n"
+    place = re.search(
+        rf"{head}(?:(?:[ \t]+.*)?\n)*?(?P<line>[ \t]+{re.escape(key)}:.*\n?)", text, re.M
+    )
+    begin = re.search(head, text, re.M)
+    if place:
+        text = text[: place.start("line")] + line + text[place.end("line") :]
+    elif begin:
+        text = text[: begin.end()] + line + text[begin.end() :]
+    else:
+        text += ("" if not text or text.endswith("\n") else "\n") + f"{section}:\n{line}"
+    home.mkdir(parents=True, exist_ok=True)
+    beside = path.with_suffix(".new")
+    beside.write_text(text, encoding="utf-8")
+    if _from_file(beside) != wanted:
+        beside.unlink()
+        raise SettingsError(f"{path} cannot be edited line by line", hint="change it by hand")
+    beside.replace(path)
 
 
 def _refuse_gone(values: Mapping[str, object], environ: Mapping[str, str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -184,6 +184,22 @@ class Terminal:
             self.write_json(body)
         else:
             printed(self.out, body)
+
+    def show_list(
+        self,
+        items: Sequence[object],
+        printed: Callable[[Console], None],
+        total: int | None = None,
+    ) -> None:
+        """Write a list, part of ``total`` things, in the one shape that lists have as JSON."""
+        if self.json:
+            self.write_list(items, total)
+        else:
+            printed(self.out)
+
+    def write_list(self, items: Sequence[object], total: int | None = None) -> None:
+        """Write a list as JSON; without a ``total`` it is all there is."""
+        self.write_json({"items": list(items), "total": len(items) if total is None else total})
 
     def write_json(self, value: object) -> None:
         """Write one JSON value, which may hold bodies, to standard output."""

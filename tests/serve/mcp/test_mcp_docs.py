@@ -15,7 +15,7 @@ from tests.doubles.one_thread import ONE_THREAD
 from wellread.config import Settings
 from wellread.ingest.run import add
 from wellread.kb import open_kb
-from wellread.serve.cli.mcp_cli import app
+from wellread.serve.cli.team_cli import app
 from wellread.serve.mcp import mcp_server  # noqa: F401 - puts all tools on the list
 from wellread.serve.mcp.tool_calls import TOOLS
 

@@ -13,7 +13,7 @@ from wellread.kb.index_parts import INDEX_FOLDER
 from wellread.store.recovery.copies import CatalogueCopy, copies_in, newest_sound, put_back
 from wellread.store.recovery.copies import set_aside as set_file_aside
 
-LIST = "'wellread restore --list' shows the backups"
+LIST = "'wellread backup restore --list' shows the backups"
 SUBJECT = "catalogue"
 SINCE = "add the sources again for what came since; what was asked and rated since is lost"
 
@@ -106,8 +106,8 @@ def _without_backup(kb: KnowledgeBase, lost: str) -> Problem:
     return Problem(
         kind=damage.CATALOGUE,
         subject=SUBJECT,
-        detail=f"{lost}, and there is no backup that 'wellread restore' could bring back; nothing "
-        f"was touched. To begin anew, move {there} away and add the sources again",
+        detail=f"{lost}, and there is no backup that 'wellread backup restore' could bring back; "
+        f"nothing was touched. To begin anew, move {there} away and add the sources again",
     )
 
 

@@ -320,7 +320,7 @@ def _say_what_is_next(terminal: Terminal, home: Path) -> None:
     named = shlex.quote(str(home))
     lines = (
         f'wellread --home {named} ask "Who runs the tool library?"',
-        f"wellread --home {named} open 1        (its first citation, at its place in the source)",
+        f"wellread --home {named} show citation        (the first one, at its place in the source)",
         f"wellread --home {named} search seagrass",
         f"wellread --home {named} serve",
         "wellread add YOUR-FOLDER        (into your own home, ~/.wellread)",

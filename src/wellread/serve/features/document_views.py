@@ -253,6 +253,18 @@ def print_documents(console: Console, body: DocumentsBody) -> None:
     _print_page(console, table(columns, rows), body.offset, body.total, "documents")
 
 
+def print_whole_document(console: Console, body: WholeDocumentBody) -> None:
+    """Title and facts, whom it names, and the text."""
+    console.print(Text(harmless(body.title), style="bold"), soft_wrap=True)
+    facts = (body.document_id, body.kind, body.collection, day_words(body.published_at))
+    console.print(Text(harmless(" · ".join(facts)), style="dim"), soft_wrap=True)
+    for named in (", ".join(body.authors), body.url, ", ".join(one.title for one in body.entities)):
+        if named:
+            console.print(Text(harmless(named), style="dim"), soft_wrap=True)
+    console.print()
+    console.print(Text(harmless(body.text or "")), soft_wrap=True)
+
+
 def print_recordings(console: Console, body: RecordingsBody) -> None:
     """A line for each recording, and how many there are."""
     columns = (

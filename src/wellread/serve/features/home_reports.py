@@ -93,7 +93,7 @@ def print_report(console: Console, report: ReportBody) -> None:
     line = f"{report.passages:,} passages in {report.seconds:.1f} s{speed}{into}"
     console.print(Text(harmless(line), style="dim"))
     if report.cancelled:
-        again = f"wellread jobs resume {report.job}"
+        again = f"wellread jobs {report.job} --resume"
         console.print(Text(f"Stopped before it was done; go on with: {again}", style="yellow"))
 
 

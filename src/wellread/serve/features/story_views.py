@@ -148,10 +148,7 @@ def story_list_body(kb: KnowledgeBase, wanted: StoryQuery, page: tuple[int, int]
     scores: dict[str, float] = {}
     total = None
     if wanted.text.strip():
-        # Who looks around wants the old ones too.
-        since = wanted.since or datetime.min.replace(tzinfo=UTC)
-        asked = replace(wanted, since=since, top_k=limit + offset)
-        found = find_stories(kb, asked)[offset:]
+        found = find_stories(kb, of_all_time(replace(wanted, top_k=limit + offset)))[offset:]
         shown = [one.story for one in found]
         scores = {one.story.id: round(one.score, 4) for one in found}
     else:
@@ -172,6 +169,11 @@ def story_list_body(kb: KnowledgeBase, wanted: StoryQuery, page: tuple[int, int]
         for story in shown
     ]
     return StoryListBody(query=wanted.text, total=total, offset=offset, stories=tuple(lines))
+
+
+def of_all_time(wanted: StoryQuery) -> StoryQuery:
+    """``wanted`` without the usual window: who looks around wants the old stories too."""
+    return replace(wanted, since=wanted.since or datetime.min.replace(tzinfo=UTC))
 
 
 def _told(sentence: SummarySentence, versions: Mapping[str, str]) -> ToldBody:

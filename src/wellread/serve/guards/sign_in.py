@@ -51,7 +51,7 @@ UNKNOWN = problem_of_status(
 BAD_KEY = problem_of_status(
     401,
     "The key is unknown, revoked or expired.",
-    "Make one at /account, or with 'wellread keys new'.",
+    "Make one at /account, or with 'wellread users key'.",
 )
 FORBIDDEN = problem_of_status(
     403, "Your role, or the key, does not allow this.", "Ask an admin of this server."

@@ -150,6 +150,6 @@ def key_named(keys: list[ApiKey], given: str) -> ApiKey:
     if len(found) != 1:
         said = "more than one key" if found else "no key"
         raise RequestError(
-            f"there is {said} that {given!r} names", hint="'wellread keys list' shows their ids"
+            f"there is {said} that {given!r} names", hint="'wellread users key' shows their ids"
         )
     return found[0]

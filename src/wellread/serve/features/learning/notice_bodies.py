@@ -60,4 +60,4 @@ def told_in_a_line(kb: KnowledgeBase) -> str:
     if not count:
         return ""
     more = "1 notice" if count == 1 else f"{'over 99' if count == 100 else count} notices"
-    return f"{more} for you: see 'wellread notices'."
+    return f"{more} for you: see 'wellread feedback notices'."

@@ -70,7 +70,7 @@ class StoryTimelineBody(PlainBody):
 
 
 class StoryBody(PlainBody):
-    """A story as ``wellread stories --json`` writes it."""
+    """A story as ``wellread show story --json`` writes it."""
 
     id: str
     collection: str

@@ -42,7 +42,7 @@ class Groups(CataloguePart):
         found = next((one for one in self.every() if one.name == wanted), None)
         if found is None:
             raise UnknownNameError(
-                f"there is no group named {name!r}", hint="'wellread groups list' shows them"
+                f"there is no group named {name!r}", hint="'wellread users group' shows them"
             )
         return found
 

@@ -47,7 +47,7 @@ class Users(CataloguePart):
         found = self._rows(_users().where(users.c.name == plain_name(name)))
         if not found:
             raise UnknownNameError(
-                f"there is no user named {name!r}", hint="'wellread users list' shows them"
+                f"there is no user named {name!r}", hint="'wellread users' shows them"
             )
         return made_user(found[0])
 
