@@ -82,10 +82,10 @@ def moved(home: Path, database: str, cluster: str) -> Iterator[None]:
     hosts = ",".join(one.partition("://")[2] for one in cluster.split(","))
     index = f"opensearch+http{secure}://{hosts}/{BASE}"
     archive = home.with_suffix(".tar")
-    finished(home, "export", str(archive))
+    finished(home, "backup", "export", str(archive))
     shutil.rmtree(home)
     os.environ["WELLREAD_CATALOGUE_URL"] = database
-    finished(home, "import", str(archive), "--with-settings")
+    finished(home, "backup", "import", str(archive), "--with-settings")
     os.environ["WELLREAD_INDEX_URL"] = index
     try:
         finished(home, "reindex")

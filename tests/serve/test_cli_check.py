@@ -131,7 +131,7 @@ def test_what_a_check_keeps_goes_with_what_is_removed(
     read.write_text(f"# Town\n\n{FERRY}\n", encoding="utf-8")
     run(filled, "check", draft, "--against", read)
     assert (home / CHECK_VECTORS).exists()
-    one = json.loads(run(filled, "show", "document", "--json")[1])["documents"][0]
+    one = json.loads(run(filled, "show", "document", "--json")[1])["items"][0]
     words = ("remove", one["documentId"], "--collection", one["collection"])
     assert run(filled, *words)[0] == 0
     assert not (home / CHECK_VECTORS).exists()

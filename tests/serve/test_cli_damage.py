@@ -126,7 +126,7 @@ def test_what_cannot_be_saved_is_not_called_whole(broken: CliRunner, home: Path)
 def test_a_backup_is_listed_and_restored(broken: CliRunner, home: Path) -> None:
     code, out, _ = run(broken, "backup", "restore", "--list", "--json")
     assert code == 0
-    (backup,) = json.loads(out)["backups"]
+    (backup,) = json.loads(out)["items"]
     assert backup["sound"]
     assert backup["name"] in run(broken, "backup", "restore", "--list")[1]
     (home / CATALOGUE_FILE).write_bytes(b"")
@@ -154,7 +154,7 @@ def test_what_nobody_foresaw_is_one_line(
     def fail(*_: object, **__: object) -> object:
         raise error
 
-    monkeypatch.setattr("wellread.serve.cli.keeping.home_cli.verified", fail)
+    monkeypatch.setattr("wellread.serve.cli.home_cli.verified", fail)
     code, out, err = run(broken, "verify")
     assert (code, out) == (1, "")
     (line,) = told(err)

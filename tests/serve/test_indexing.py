@@ -63,7 +63,7 @@ def settings_say(home: Path, text: str) -> None:
 
 
 def test_commands_go_on_and_say_that_the_index_is_another(home: Path) -> None:
-    for command in ("stats", "search ferry", "ask ferry"):
+    for command in ("collections", "search ferry", "ask ferry"):
         assert NOTICE not in run(*command.split())[2]
     settings_say(home, "embedding: {backend: static}\nchunking: {tokens: 50}")
     commands: list[tuple[str, ...]] = [
@@ -78,7 +78,7 @@ def test_commands_go_on_and_say_that_the_index_is_another(home: Path) -> None:
         assert code == 0
         assert "wellread reindex" in err
         assert "embedder static, passages of 50" in err
-        if words[0] != "stats":
+        if words[0] != "collections":
             assert "Osprey" in out
     code, out, err = run("search", "ferry", "--json")
     assert json.loads(out)["results"]

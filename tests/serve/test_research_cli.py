@@ -218,7 +218,7 @@ def test_runs_are_listed_and_shown(runner: CliRunner) -> None:
     assert re.search(rf"{name} .* done ", listed)
     assert run(runner, "--show", name[:10])[1] == first
     assert run(runner, "--show", "last")[1] == first
-    (row,) = json.loads(run(runner, "--list", "--json")[1])["runs"]
+    (row,) = json.loads(run(runner, "--list", "--json")[1])["items"]
     assert (row["id"], row["state"], row["question"]) == (name, "done", ASKED)
     shown = json.loads(run(runner, "--show", name, "--json")[1])
     assert shown["report"]["id"] == name

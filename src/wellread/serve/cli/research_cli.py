@@ -23,7 +23,6 @@ from wellread.research.research import begin, plan_research, research, usual_lim
 from wellread.serve.cli.options import Kinds, Since, Speakers, Topics, Until, filters_of
 from wellread.serve.error_shapes import problem_of
 from wellread.serve.features.researching.research_bodies import (
-    RunsBody,
     plan_body,
     report_body,
     research_event_body,
@@ -263,8 +262,7 @@ class ResearchFace:
             run_facts(self.kb, one)
             for one in self.kb.catalogue.research.newest(self.kb.asker.owner, LISTED)
         ]
-        body = RunsBody(runs=tuple(runs))
-        self.terminal.show(body, lambda console, all_of_them: print_runs(console, all_of_them.runs))
+        self.terminal.show_list(runs, lambda out: print_runs(out, runs))
 
     def show(self, run: ResearchRun) -> None:
         """Show a run's report, or how it stands."""
