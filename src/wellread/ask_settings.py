@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 
@@ -85,18 +85,6 @@ class GenerationSettings(Section):
     output_price: float | None = setting(
         None, "US dollars for a million tokens that the model writes; empty: the price list's", ge=0
     )
-    fallback_input_price: float | None = setting(
-        None, "the same for generation.fallback_model; empty: the price list's", ge=0
-    )
-    fallback_output_price: float | None = setting(
-        None, "the same for generation.fallback_model; empty: the price list's", ge=0
-    )
-    cheap_input_price: float | None = setting(
-        None, "the same for generation.cheap_model; empty: the price list's", ge=0
-    )
-    cheap_output_price: float | None = setting(
-        None, "the same for generation.cheap_model; empty: the price list's", ge=0
-    )
 
     @property
     def by_role(self) -> dict[Role, str]:
@@ -151,10 +139,8 @@ class ReaderSettings(Section):
         "that comes with Wellread), lexical (words and cosines: faster), or the name of a plug-in",
         min_length=1,
     )
-    depth: int = setting(30, "best passages of a search that are put in order", ge=2, le=200)
-    weight: float = setting(
-        0.7, "share of the reader in the joined order; 1: its order alone", ge=0, le=1
-    )
+    depth: ClassVar[int] = 30  # best passages of a search that are put in order
+    weight: ClassVar[float] = 0.7  # share of the reader in the joined order; 1: its order alone
     threads: int = setting(0, "threads of the network; 0 takes all cores", ge=0)
 
 
@@ -194,23 +180,10 @@ class FeaturesSettings(Section):
     similar_threshold: float = setting(
         0.8, "least cosine of a past question that is shown", ge=-1, le=1
     )
-    similar_most: int = setting(3, "most past questions that are shown", ge=0)
-    similar_rating: int | None = setting(
-        None, "expert rating that past questions are compared with; empty: all", ge=0, le=100
-    )
-    similar_comparison: Literal["lt", "lte", "eq"] = setting(
-        "lt", "how a past question's rating has to compare"
-    )
     corrections: bool = setting(
         True, "whether what an expert put right is the answer to the same question from then on"
     )
-    verified_rating: int | None = setting(
-        80,
-        "least expert rating of a past answer that is given to the same question again, where no "
-        "model writes; empty: none is",
-        ge=0,
-        le=100,
-    )
+    verified_rating: ClassVar[int] = 80  # of a past answer that is given again where no model writes
 
 
 class QaSettings(Section):
@@ -223,9 +196,7 @@ class QaSettings(Section):
     max_clusters: int = setting(
         5, "most stories that news is told from, unless a question says", ge=1
     )
-    max_sentences: int = setting(
-        3, "most sentences that are marked in an answer without a model", ge=1, le=20
-    )
+    max_sentences: ClassVar[int] = 3  # most sentences that are marked in an answer without a model
 
 
 class BudgetSettings(Section):
@@ -233,9 +204,7 @@ class BudgetSettings(Section):
 
     daily: float | None = setting(None, "US dollars a day (UTC)", ge=0)
     monthly: float | None = setting(None, "US dollars a month (UTC)", ge=0)
-    cheaper_below: float = setting(
-        0.2, "share left of a budget below which generation.cheap_model is asked", ge=0, le=1
-    )
+    cheaper_below: ClassVar[float] = 0.2  # share left of a budget below which generation.cheap_model is asked
 
 
 class CacheSettings(Section):
@@ -253,14 +222,10 @@ class ResearchSettings(Section):
     dollars: float | None = setting(
         None, "US dollars that the language model of one run may cost; empty: the budget's", ge=0
     )
-    sentences: int = setting(40, "most marked sentences of a report", ge=3, le=200)
-    side_by_side: int = setting(4, "searches that are made at a time", ge=1, le=16)
-    auto_seconds: float = setting(
-        20.0, "estimate in seconds up to which a plan is followed without being shown first", ge=0
-    )
-    auto_dollars: float = setting(
-        0.1, "estimate in US dollars up to which a plan is followed without being shown first", ge=0
-    )
+    sentences: ClassVar[int] = 40  # most marked sentences of a report
+    side_by_side: ClassVar[int] = 4  # searches that are made at a time
+    auto_seconds: ClassVar[float] = 20.0  # estimate up to which a plan is followed unseen
+    auto_dollars: ClassVar[float] = 0.1  # estimate up to which a plan is followed unseen
 
 
 class GapSettings(Section):
@@ -269,7 +234,7 @@ class GapSettings(Section):
     ask_again: bool = setting(
         True, "whether questions that stayed open are asked again when material arrives"
     )
-    most: int = setting(50, "most questions that are asked again at a time", ge=1, le=10_000)
+    most: ClassVar[int] = 50  # most questions that are asked again at a time
 
 
 class ServeSettings(Section):
@@ -277,25 +242,17 @@ class ServeSettings(Section):
 
     host: str = setting("127.0.0.1", "address to listen on")
     port: int = setting(8756, "port to listen on", ge=0, le=65535)
-    max_request_bytes: int = setting(1_000_000, "largest request body", gt=0)
+    max_request_bytes: ClassVar[int] = 1_000_000  # largest request body
     max_upload_bytes: int = setting(
         300_000_000, "largest body of an upload, all its files together", gt=0
     )
-    max_upload_files: int = setting(500, "most files of one upload", gt=0)
-    query_seconds: float = setting(
-        150.0, "seconds that POST /api/query may take; then it is told what was found so far", gt=0
-    )
-    research_seconds: float = setting(
-        300.0, "the same for POST /api/query/deep; research stops by itself then", gt=0
-    )
-    body_seconds: float = setting(
-        30.0, "seconds in which a request's body must begin; then at 64,000 bytes a second", gt=0
-    )
-    header_seconds: float = setting(
-        10.0, "seconds in which the line and the headers of a request must come", gt=0
-    )
+    max_upload_files: ClassVar[int] = 500  # most files of one upload
+    query_seconds: ClassVar[float] = 150.0  # seconds that POST /api/query may take; then it is told what was found so far
+    research_seconds: ClassVar[float] = 300.0  # the same for POST /api/query/deep; research stops by itself then
+    body_seconds: ClassVar[float] = 30.0  # seconds in which a request's body must begin; then at 64,000 bytes a second
+    header_seconds: ClassVar[float] = 10.0  # seconds in which the line and the headers of a request must come
     asks_at_once: int = setting(8, "questions that are answered at once; 32 more wait", gt=0)
-    checks_at_once: int = setting(2, "texts that are checked at once; 32 more wait", gt=0)
+    checks_at_once: ClassVar[int] = 2  # texts that are checked at once; 32 more wait
     names: Annotated[tuple[str, ...], Many] = setting(
         (), "host names that the server answers for, beside those of this machine (docs/users.md)"
     )

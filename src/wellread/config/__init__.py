@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import yaml
 from pydantic import ValidationError
@@ -71,7 +71,7 @@ class EmbeddingSettings(Section):
     url: str = setting("", "base URL of an OpenAI-compatible server (…/v1)")
     model: str = setting("", "model name to ask the HTTP server for")
     api_key_env: str = setting("OPENAI_API_KEY", "environment variable that holds the server's key")
-    timeout: float = setting(60.0, "seconds to wait for one HTTP call", gt=0)
+    timeout: ClassVar[float] = 60.0  # seconds to wait for one HTTP call
     threads: int = setting(0, "threads of the local model; 0 takes all cores", ge=0)
 
 
@@ -82,8 +82,8 @@ class ChunkingSettings(Section):
 class SourceSettings(Section):
     max_bytes: int = setting(200_000_000, "largest file that is read", gt=0)
     max_pages: int = setting(5_000, "most pages of one PDF", gt=0)
-    max_unpacked: int = setting(1 << 30, "most bytes that an Office file may unpack to", gt=0)
-    max_cells: int = setting(2_000_000, "most filled cells of one workbook", gt=0)
+    max_unpacked: ClassVar[int] = 1 << 30  # most bytes that an Office file may unpack to
+    max_cells: ClassVar[int] = 2_000_000  # most filled cells of one workbook
     max_seconds: float = setting(120.0, "longest that a parser may take for one source", gt=0)
     max_memory: int = setting(
         3072,
@@ -91,9 +91,7 @@ class SourceSettings(Section):
         "0: no limit (Linux)",
         ge=0,
     )
-    rescan_minutes: float = setting(
-        60.0, "minutes between two full looks at watched folders; 0: only what changes", ge=0
-    )
+    rescan_minutes: ClassVar[float] = 60.0  # minutes between two full looks at watched folders; 0: only what changes
     exclude: Annotated[tuple[str, ...], Many] = setting(
         (".git/", "node_modules/", "__pycache__/", ".venv/", ".DS_Store"),
         "patterns that are never read, in the form of .gitignore",
@@ -104,11 +102,11 @@ class SourceSettings(Section):
 
 
 class WebSettings(Section):
-    max_bytes: int = setting(50_000_000, "largest answer of a web server, unpacked", gt=0)
-    connect_timeout: float = setting(10.0, "seconds to wait for a connection", gt=0)
-    read_timeout: float = setting(20.0, "seconds to wait for the next piece of an answer", gt=0)
-    timeout: float = setting(60.0, "seconds that one answer may take, all in all", gt=0)
-    max_redirects: int = setting(5, "most redirects that are followed", ge=0, le=20)
+    max_bytes: ClassVar[int] = 50_000_000  # largest answer of a web server, unpacked
+    connect_timeout: ClassVar[float] = 10.0  # seconds to wait for a connection
+    read_timeout: ClassVar[float] = 20.0  # seconds to wait for the next piece of an answer
+    timeout: ClassVar[float] = 60.0  # seconds that one answer may take, all in all
+    max_redirects: ClassVar[int] = 5  # most redirects that are followed
     allow_private: bool = setting(
         False, "whether addresses of an intranet and of this machine are read"
     )
@@ -116,26 +114,20 @@ class WebSettings(Section):
     use_proxy: bool = setting(
         False, "whether the system's proxy is used; it then decides what may be reached"
     )
-    user_agent: str = setting(
-        "", "how Wellread calls itself to web servers; empty: name and version", pattern=r"^[ -~]*$"
-    )
     robots: bool = setting(True, "whether robots.txt is obeyed for pages (feeds are for programs)")
     interval: float = setting(1.0, "least seconds between two requests to one host", ge=0)
-    follow_entries: bool = setting(True, "whether the page behind a feed's short entry is read")
-    max_entries: int = setting(50, "most pages that are read for one feed in one run", ge=0)
+    max_entries: ClassVar[int] = 50  # most pages that are read for one feed in one run
     poll_minutes: float = setting(30.0, "minutes between two looks at a watched feed or page", gt=0)
 
 
 class RetrievalSettings(Section):
     top_k: int = setting(12, "passages that a question works with", ge=1, le=200)
-    candidates: int = setting(100, "depth of each ranked list", ge=1, le=1000)
+    candidates: ClassVar[int] = 100  # depth of each ranked list
     fusion: Literal["weighted", "rrf", "text", "vector"] = setting(
         "weighted", "how the ranked lists are joined"
     )
-    vector_weight: float = setting(0.5, "weight of vectors in 'weighted'", ge=0, le=1)
-    closeness: float = setting(
-        0.65, "share of how the words stand; 0: off; not in 'rrf'", ge=0, le=1
-    )
+    vector_weight: ClassVar[float] = 0.5  # weight of vectors in 'weighted'
+    closeness: ClassVar[float] = 0.65  # share of how the words stand; 0: off; not in 'rrf'
     min_similarity: float = setting(0.3, "least cosine of a story and a question", ge=-1, le=1)
     diversity: float = setting(0.85, "1 ranks by relevance alone; less avoids repeats", ge=0, le=1)
 
@@ -145,19 +137,15 @@ class StorySettings(Section):
     kinds: Annotated[tuple[NewsKind, ...], Many] = setting(
         ("article",), "kinds of documents that hold news", min_length=1
     )
-    join_threshold: float = setting(
-        0.12, "least similarity (weighted words) at which news joins a story", gt=0, le=1
-    )
-    window_days: int = setting(730, "a story without news for longer is over; 0: it never is", ge=0)
+    join_threshold: ClassVar[float] = 0.12  # least similarity (weighted words) at which news joins a story
+    window_days: ClassVar[int] = 730  # a story without news for longer is over; 0: it never is
 
 
 class BackupSettings(Section):
     keep: int = setting(
         3, "backups of the catalogue that are kept in the home (docs/backups.md); 0: none", ge=0
     )
-    hours: float = setting(
-        24.0, "a run makes a new backup where the newest is older than this many hours", ge=0
-    )
+    hours: ClassVar[float] = 24.0  # a run makes a new backup where the newest is older than this many hours
 
 
 class CoverageSettings(Section):

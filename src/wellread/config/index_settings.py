@@ -8,12 +8,13 @@ from pydantic import AfterValidator
 
 from wellread.ask_settings import Section, setting
 
+PASSWORD_ENV = "OPENSEARCH_PASSWORD"  # the variable with the password of a cluster's user
 LANCEDB = "lancedb"  # the back end that is built in
 
 
 def _without_password(url: str) -> str:
     if ":" in url.partition("://")[2].rpartition("@")[0]:
-        raise ValueError("a password stands in it; put it into the variable of password_env")
+        raise ValueError("a password stands in it; put it into the variable OPENSEARCH_PASSWORD")
     return url
 
 
@@ -27,9 +28,6 @@ class IndexSettings(Section):
         "",
         "a cluster that holds the index, as opensearch+https://user@host:9200 "
         "(docs/opensearch.md); empty: the home's folder",
-    )
-    password_env: str = setting(
-        "OPENSEARCH_PASSWORD", "environment variable that holds the password of url's user"
     )
 
     @property

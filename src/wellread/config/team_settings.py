@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from wellread.ask_settings import Section, setting
 
@@ -14,9 +14,7 @@ class UsersSettings(Section):
     audit_days: int = setting(365, "days that the audit log is kept; 0: for ever", ge=0)
     requests_per_minute: int = setting(600, "requests of one user or key a minute; 0: any", ge=0)
     asks_per_minute: int = setting(30, "questions of one user or key a minute; 0: any", ge=0)
-    tries_per_minute: int = setting(
-        5, "failed sign-ins a minute by one name, and four times as many by one address", ge=1
-    )
+    tries_per_minute: ClassVar[int] = 5  # failed sign-ins a minute by one name, and four times as many by one address
     limits_storage: str = setting(
         "memory://", "where rates are counted: in each process, or redis://… for all of them"
     )
@@ -25,14 +23,7 @@ class UsersSettings(Section):
 class OidcSettings(Section):
     issuer: str = setting("", "address of an identity provider (OpenID Connect); empty: none")
     client_id: str = setting("", "the name by which the provider knows this server")
-    client_secret_env: str = setting(
-        "OIDC_CLIENT_SECRET", "environment variable with the secret; empty: a public client"
-    )
-    redirect: str = setting(
-        "", "https://…/sign-in/oidc/callback as the provider knows it; empty: as the request says"
-    )
-    scopes: str = setting("openid profile email", "what the provider is asked for")
-    name_claim: str = setting("preferred_username", "the claim that names the user; else email")
+    scopes: ClassVar[str] = "openid profile email"  # what the provider is asked for
     groups_claim: str = setting("groups", "the claim with the user's groups; empty: none")
     role: Literal["", "reader", "editor"] = setting(
         "reader", "role of somebody who comes for the first time; empty: they are not let in"

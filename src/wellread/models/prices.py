@@ -39,23 +39,13 @@ class Cost:
 
 
 LISTED = Tariff()
-SET_PRICES = (
-    "set generation.input_price and generation.output_price, or those of the fallback and the "
-    "cheap model"
-)
+SET_PRICES = "set generation.input_price and generation.output_price"
 
 
 def tariff_of(settings: GenerationSettings, role: Role = "model") -> Tariff:
     """What the settings say of the price of the model in that role."""
-    match role:
-        case "fallback_model":
-            return Tariff(
-                read=settings.fallback_input_price, written=settings.fallback_output_price
-            )
-        case "cheap_model":
-            return Tariff(read=settings.cheap_input_price, written=settings.cheap_output_price)
-        case "judge_model":
-            return LISTED
+    if role != "model":
+        return LISTED
     return Tariff(read=settings.input_price, written=settings.output_price)
 
 

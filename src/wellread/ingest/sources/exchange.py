@@ -80,7 +80,7 @@ class Exchange:
         self._wait = wait
         self._hosts: dict[str, _Host] = {}
         self._hosts_lock = threading.Lock()
-        self._agent = settings.user_agent or f"{AGENT}/{version('wellread')}"
+        self._agent = f"{AGENT}/{version('wellread')}"
 
     def get(
         self,

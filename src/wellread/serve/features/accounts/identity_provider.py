@@ -21,6 +21,7 @@ from wellread.store.catalogue.accounts.provider_users import Identity
 from wellread.store.catalogue.accounts.secret_tokens import new_secret
 from wellread.store.catalogue.accounts.web_session_records import SignInAttempt
 
+SECRET_ENV = "OIDC_CLIENT_SECRET"  # the variable with the secret; empty: a public client
 KNOWN_FOR = 3600.0  # seconds after which the provider is asked again what it is
 SECONDS = 10.0  # that one call may take
 LEEWAY = 60  # seconds by which clocks may differ
@@ -169,7 +170,7 @@ class IdentityProvider:
         return self._settings.issuer.rstrip("/")
 
     def _identity(self, claims: Mapping[str, Any]) -> Identity:
-        named = claims.get(self._settings.name_claim) or claims.get("email") or claims["sub"]
+        named = claims.get("preferred_username") or claims.get("email") or claims["sub"]
         said = claims.get(self._settings.groups_claim) if self._settings.groups_claim else None
         groups = said if isinstance(said, list) or said is None else [said]
         return Identity(
@@ -206,8 +207,7 @@ def provider_of(
     if not settings.client_id:
         raise SettingsError("oidc.issuer is set, and oidc.client_id is not")
     held = os.environ if environ is None else environ
-    name = settings.client_secret_env
-    return IdentityProvider(settings, held.get(name, "") if name else "")
+    return IdentityProvider(settings, held.get(SECRET_ENV, ""))
 
 
 def _safe(address: str) -> str:

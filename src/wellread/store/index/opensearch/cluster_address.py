@@ -64,7 +64,7 @@ def read_address(service: ServiceAddress) -> ClusterAddress:
     url = urlsplit(service.url)
     login, _, named = url.netloc.rpartition("@")
     if ":" in login:
-        raise _wrong("holds a password", "put it into the variable named by index.password_env")
+        raise _wrong("holds a password", "put it into OPENSEARCH_PASSWORD")
     hosts = tuple(_host(SCHEMES.get(url.scheme, ""), one) for one in named.split(","))
     user, base = unquote(login), url.path.strip("/") or BASE
     if not _BASE.fullmatch(base):

@@ -15,7 +15,7 @@ PASSING = frozenset({OVERLOADED, 502, 503, 504})  # statuses of what may go by i
 BLOCKED = "cluster_block_exception"
 FULL = ("flood-stage", "read-only / allow delete", "disk usage exceeded")
 _REFUSED = {
-    401: "check the user in index.url and the variable that index.password_env names",
+    401: "check the user in index.url and the variable OPENSEARCH_PASSWORD",
     403: "the user in index.url lacks a right; docs/opensearch.md lists those it needs",
     413: "raise http.max_content_length of the cluster",
 }

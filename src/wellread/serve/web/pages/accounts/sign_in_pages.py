@@ -88,7 +88,7 @@ async def to_provider(request: Request, door: Doorway, next: str = "") -> Respon
     """Send the browser to the identity provider."""
     try:
         provider = _provider(request)
-        address, attempt = await provider.begin(_callback(request, door), own_path(next))
+        address, attempt = await provider.begin(_callback(request), own_path(next))
     except ProviderError as error:
         return _form(request, next, _told_of(error))
     secret = await to_thread.run_sync(door.accounts.attempts.begin, attempt)
@@ -121,7 +121,7 @@ async def from_provider(
     try:
         if error:
             raise ProviderError(f"the identity provider signs you in no further: {error}")
-        identity = await _provider(request).finish(code, attempt, _callback(request, door))
+        identity = await _provider(request).finish(code, attempt, _callback(request))
     except ProviderError as refused:
         return _form(request, attempt.target, _told_of(refused))
     role = door.settings.oidc.role or None
@@ -196,9 +196,8 @@ def _provider(request: Request) -> IdentityProvider:
     return provider
 
 
-def _callback(request: Request, door: Door) -> str:
-    given = door.settings.oidc.redirect
-    return given or f"{request.url.scheme}://{request.url.netloc}{CALLBACK}"
+def _callback(request: Request) -> str:
+    return f"{request.url.scheme}://{request.url.netloc}{CALLBACK}"
 
 
 def _failed(door: Door, name: str, address: str) -> None:
