@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from wellread.answers import Event, Question, Step, StepEvent
+from wellread.config import ServeSettings
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
@@ -329,12 +330,15 @@ async def opened(
             yield client
 
 
-async def test_when_the_time_is_up_it_tells_what_was_found(kb: KnowledgeBase) -> None:
-    async for client in opened(kb, Asleep(), serve={"query_seconds": 0.5}):
+async def test_when_the_time_is_up_it_tells_what_was_found(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ServeSettings, "query_seconds", 0.5)
+    async for client in opened(kb, Asleep()):
         first = await asked(client, status=504, question=ROOF, mode="quick")
     assert first["error"] == "timeout"
     assert "longer than 0.5 seconds" in first["detail"]
-    assert "serve.query_seconds" in first["hint"]
+    assert "narrower" in first["hint"]
     assert first["mode"] == "quick"
     said = "- The boathouse roof will be repaired in March. [Talk @ 01:10]"
     assert said in first["answer"].splitlines()
@@ -395,18 +399,20 @@ async def test_research_that_does_not_stop_is_stopped(
     events = scripted(PlanEvent(plan=plan), looked, "never")
     monkeypatch.setattr(query_api, "research", events)
     monkeypatch.setattr(query_api, "FINISHING", 0.0)
-    async for client in opened(kb, serve={"research_seconds": 0.2}):
+    monkeypatch.setattr(ServeSettings, "research_seconds", 0.2)
+    async for client in opened(kb):
         body = await asked(client, "/api/query/deep", 504, question=ROOF)
     assert (body["error"], body["mode"], body["iterations"]) == ("timeout", "deep", 2)
     assert "- searched (x @ 00:01)" in body["answer"]
-    assert "serve.research_seconds" in body["hint"]
+    assert body["hint"]
 
 
 async def test_without_time_for_a_look_the_reply_has_the_shape(
     kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(query_api, "LOOKING", 0.0)
-    async for client in opened(kb, Asleep(), serve={"query_seconds": 0.2}):
+    monkeypatch.setattr(ServeSettings, "query_seconds", 0.2)
+    async for client in opened(kb, Asleep()):
         body = await asked(client, status=504, question=ROOF)
     assert body["sources"] == []
     assert "- nothing yet" in body["answer"]

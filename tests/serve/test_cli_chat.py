@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pytest
 from typer.testing import CliRunner
 
-from wellread.ask_settings import CitationSettings, Style
+from wellread.config import CitationSettings, Style
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.library.works import CSL_TYPES
 from wellread.serve.cli import app, chat_cli

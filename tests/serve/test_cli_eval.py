@@ -107,11 +107,11 @@ def test_a_gate_decides_the_exit_status(
 def test_a_kept_run_is_compared(runner: CliRunner, cases: Path, tmp_path: Path) -> None:
     kept = tmp_path / "then.json"
     assert run(runner, cases, "--save", kept)[0] == 0
-    code, out, _ = run(runner, cases, "--compare", kept, "-o", "retrieval.vector_weight=0.123")
+    code, out, _ = run(runner, cases, "--compare", kept, "-o", "retrieval.diversity=0.123")
     assert code == 0
     assert "3 cases in common" in out
     (changed,) = [line for line in out.splitlines() if line.startswith("retrieval.")]
-    assert changed.startswith("retrieval.vector_weight: ")
+    assert changed.startswith("retrieval.diversity: ")
     assert changed.endswith(" → 0.123")
     code, out, _ = run(runner, cases, "--compare", kept, "--json")
     compared = json.loads(out)["comparison"]

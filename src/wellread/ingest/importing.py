@@ -25,8 +25,7 @@ from typing import IO, Any, cast
 
 import yaml
 
-from wellread.ask_settings import without_password
-from wellread.config import SETTINGS_FILE, settings_table
+from wellread.config import SETTINGS_FILE, settings_table, without_password
 from wellread.errors import SourceError, StoreError
 from wellread.ingest.backup import FORMAT, MANIFEST, READ_BYTES, OnFile
 from wellread.kb.home_catalogue import CATALOGUE_FILE

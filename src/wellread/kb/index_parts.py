@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
-from wellread.config import EmbeddingSettings
-from wellread.config.index_settings import PASSWORD_ENV, IndexSettings
+from wellread.config import PASSWORD_ENV, EmbeddingSettings, IndexSettings
 from wellread.errors import FingerprintError, ModelError, SettingsError, StoreError
 from wellread.models.base import Embedder
 from wellread.models.embedders.open_embedder import CachedEmbedder

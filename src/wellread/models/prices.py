@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 
-from wellread.ask_settings import GenerationSettings, Role
+from wellread.config import GenerationSettings, Role
 from wellread.models.base import Prompt
 from wellread.models.word_pieces import count_tokens
 

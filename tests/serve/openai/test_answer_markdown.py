@@ -25,7 +25,7 @@ from wellread.answers import (
     View,
 )
 from wellread.ask.deliver.cite import marker
-from wellread.ask_settings import Style
+from wellread.config import Style
 from wellread.serve.openai.answer_markdown import (
     MOST_ROWS,
     AnswerMarkdown,

@@ -77,7 +77,7 @@ def follow_entries(
         if not needs_page(document):
             followed.append(FollowedEntry(document=document, digest=digest))
         elif asked >= limit:
-            reason = f"not followed: the limit is {limit} pages in one run (web.max_entries)"
+            reason = f"not followed: the limit is {limit} pages in one run"
             followed.append(FollowedEntry(document=document, digest="", reason=reason))
         else:
             asked += 1

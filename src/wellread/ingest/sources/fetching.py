@@ -136,7 +136,7 @@ class Fetcher:
             raise FetchError(str(address), "redirects lead in a circle")
         if len(seen) > self.settings.max_redirects:
             most = self.settings.max_redirects
-            raise FetchError(str(address), f"more than {most} redirects (web.max_redirects)")
+            raise FetchError(str(address), f"more than {most} redirects")
         seen.add(str(following))
         return following
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
-from wellread.ask_settings import GenerationSettings
+from wellread.config import GenerationSettings
 from wellread.errors import ModelError, SettingsError
 
 CLAUDE_CLI = "claude-cli"

@@ -37,7 +37,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 from pydantic_ai.settings import ModelSettings
 
-from wellread.ask_settings import GenerationSettings
+from wellread.config import GenerationSettings
 from wellread.models.base import ModelUsage, Piece, Prompt, TextDelta
 from wellread.models.language.endpoint import Endpoint, ProviderName
 from wellread.models.language.messages import called_in, messages_of, offered

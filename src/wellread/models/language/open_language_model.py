@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 
-from wellread.ask_settings import GenerationSettings
+from wellread.config import GenerationSettings
 from wellread.errors import ModelError
 from wellread.models.base import LanguageModel
 from wellread.models.language.claude_cli import ClaudeCommand

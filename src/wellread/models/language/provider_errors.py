@@ -19,7 +19,7 @@ from pydantic_ai.exceptions import (
     UserError,
 )
 
-from wellread.ask_settings import GenerationSettings
+from wellread.config import GenerationSettings
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.key_redaction import without_keys
 from wellread.models.language.endpoint import OPENAI, PLACEHOLDER_KEY, Endpoint

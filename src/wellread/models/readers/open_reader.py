@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from wellread.ask_settings import ReaderSettings
+from wellread.config import ReaderSettings
 from wellread.errors import SettingsError
 from wellread.models.base import Closeable, Preparable
 from wellread.models.reader import Excerpt, Head, PassageReader, Ranking, Scores

@@ -28,7 +28,7 @@ SEE_OPENAI = "docs/programs.md has the routes and fields of /v1."
 _HINTS = {
     404: SEE,
     405: SEE,
-    413: "Shorten the body, or raise serve.max_request_bytes.",
+    413: "Shorten the body.",
 }
 
 

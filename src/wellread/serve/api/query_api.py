@@ -99,7 +99,7 @@ async def _quick(kb: KnowledgeBase, asked: Question) -> QueryResponse | Response
     if done is not None:
         return await to_thread.run_sync(partial(query_body, kb, done, asked_in=asked.session_id))
     body = await _so_far(kb, asked, "quick")
-    return _late(body, seconds, "serve.query_seconds")
+    return _late(body, seconds)
 
 
 async def _deep(kb: KnowledgeBase, asked: Question) -> QueryResponse | Response:
@@ -116,11 +116,11 @@ async def _deep(kb: KnowledgeBase, asked: Question) -> QueryResponse | Response:
                     report = event.report
     if report is None:
         body = await _so_far(kb, asked, "deep", progress)
-        return _late(body, seconds, "serve.research_seconds")
+        return _late(body, seconds)
     made = partial(query_body, kb, report.answer, report=report, asked_in=asked.session_id)
     body = await to_thread.run_sync(made)
     if report.stopped == "time_limit":
-        return _late(body, seconds, "serve.research_seconds")
+        return _late(body, seconds)
     return body
 
 
@@ -137,6 +137,6 @@ async def _so_far(
     return await to_thread.run_sync(partial(found_so_far, kb, asked, mode, places, progress))
 
 
-def _late(body: QueryResponse, seconds: float, setting: str) -> JSONResponse:
-    late = timeout_body(body, seconds=seconds, setting=setting)
+def _late(body: QueryResponse, seconds: float) -> JSONResponse:
+    late = timeout_body(body, seconds=seconds)
     return JSONResponse(late.model_dump(mode="json", exclude_unset=True), status_code=504)

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Response
 from pydantic import Field, StringConstraints
 
 from wellread.answers import Answer
-from wellread.ask_settings import Style
+from wellread.config import Style
 from wellread.errors import UnknownNameError
 from wellread.ingest.remove import remove_conversation
 from wellread.kb import KnowledgeBase

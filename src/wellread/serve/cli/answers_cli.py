@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 from wellread.answer_text import as_rendered
 from wellread.answers import Answer
 from wellread.ask.retrieve.past_questions import Comparison
-from wellread.ask_settings import Style
+from wellread.config import Style
 from wellread.errors import RequestError, UnknownNameError
 from wellread.ingest.remove import remove_conversation
 from wellread.kb import KnowledgeBase

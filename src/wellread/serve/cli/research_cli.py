@@ -160,9 +160,8 @@ def research_command(  # noqa: PLR0913 - Typer reads the options from the signat
 ) -> None:
     """Research a question in rounds of searches; a report with a verdict for every sentence.
 
-    The plan with its estimate comes first; research.auto_seconds and research.auto_dollars say
-    from when on it needs a yes. Ctrl-C ends the search and answers from what was found; a second
-    one stops at once.
+    The plan with its estimate comes first; one of more than 20 seconds or 0.10 dollars needs a
+    yes. Ctrl-C ends the search and answers from what was found; a second one stops at once.
 
     Exit status: 0 a report, 1 an error (also: a plan that needs a yes, and nobody to ask),
     2 wrong options, 3 the plan was refused, 130 stopped at once; --resume goes on.
@@ -244,7 +243,7 @@ class ResearchFace:
             if self.silent or not somebody_types():
                 raise RequestError(
                     f"the plan needs a yes: {estimate(plan)[0].lower()}{estimate(plan)[1:]}",
-                    hint="give --yes, lower limits (--rounds, --seconds), or see research.auto_*",
+                    hint="give --yes, or lower limits (--rounds, --seconds)",
                 )
             plan = agreed(self.terminal.err, self.kb, request, plan)
         request = replace(request, facets=plan.facets)

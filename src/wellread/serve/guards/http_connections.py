@@ -24,7 +24,7 @@ LONGEST_HEADERS = 32_768  # bytes of line and headers
 SLOW_HEADERS = problem_of_status(
     HTTPStatus.REQUEST_TIMEOUT,
     "The headers of the request did not come in time.",
-    "Send them at once, or raise serve.header_seconds.",
+    "Send them at once.",
 )
 NO_HTTP = problem_of_status(400, "This is no HTTP request.", "Speak HTTP/1.1 to this port.")
 LONG_HEADERS = problem_of_status(

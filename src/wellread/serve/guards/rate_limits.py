@@ -15,7 +15,7 @@ from limits.errors import ConfigurationError
 from limits.storage import storage_from_string
 from limits.strategies import FixedWindowRateLimiter, MovingWindowRateLimiter, RateLimiter
 
-from wellread.config.team_settings import UsersSettings
+from wellread.config import UsersSettings
 from wellread.errors import SettingsError
 
 Counted = Literal["request", "ask", "name", "address"]

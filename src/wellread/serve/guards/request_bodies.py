@@ -159,7 +159,7 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 TOO_SLOW = problem_of_status(
     HTTPStatus.REQUEST_TIMEOUT,
     "The request came too slowly.",
-    "Send it again at once, or raise serve.body_seconds.",
+    "Send it again at once.",
 )
 
 
@@ -168,7 +168,7 @@ def too_large(limit: int) -> Problem:
     return problem_of_status(
         413,
         f"The request body is larger than {limit:,} bytes.",
-        "Shorten it, or raise serve.max_request_bytes.",
+        "Shorten it.",
     )
 
 

@@ -20,7 +20,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.requests import Request
 from starlette.routing import BaseRoute, Route
 
-from wellread.ask_settings import ServeSettings
+from wellread.config import ServeSettings
 from wellread.errors import RequestError, SettingsError, StoreError
 from wellread.kb import KnowledgeBase
 from wellread.serve.api.interface import API_ROUTERS

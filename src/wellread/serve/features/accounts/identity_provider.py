@@ -15,13 +15,13 @@ from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlsplit
 
-from wellread.config.team_settings import OidcSettings
+from wellread.config import OidcSettings
 from wellread.errors import SettingsError, WellreadError
 from wellread.store.catalogue.accounts.provider_users import Identity
 from wellread.store.catalogue.accounts.secret_tokens import new_secret
 from wellread.store.catalogue.accounts.web_session_records import SignInAttempt
 
-SECRET_ENV = "OIDC_CLIENT_SECRET"  # the variable with the secret; empty: a public client
+SECRET_ENV = "OIDC_CLIENT_SECRET"  # noqa: S105 - the variable; without it: a public client
 KNOWN_FOR = 3600.0  # seconds after which the provider is asked again what it is
 SECONDS = 10.0  # that one call may take
 LEEWAY = 60  # seconds by which clocks may differ

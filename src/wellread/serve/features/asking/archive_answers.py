@@ -107,13 +107,13 @@ def query_body(
     )
 
 
-def timeout_body(body: QueryResponse, *, seconds: float, setting: str) -> QueryTimeoutResponse:
+def timeout_body(body: QueryResponse, *, seconds: float) -> QueryTimeoutResponse:
     """``body`` with the error that the time was up."""
     return QueryTimeoutResponse(
         **{name: getattr(body, name) for name in body.model_fields_set},
         error="timeout",
         detail=f"the answer took longer than {seconds:g} seconds; this was found until then",
-        hint=f"ask a narrower question, or raise {setting}",
+        hint="ask a narrower question",
     )
 
 

@@ -123,4 +123,4 @@ def tell_reasked(terminal: Terminal, done: Reasked) -> None:
 
 
 def _waiting(count: int) -> str:
-    return f"{count:,} more wait for the next time (gaps.most): wellread gaps --ask"
+    return f"{count:,} more wait for the next time: wellread gaps --ask"
