@@ -100,6 +100,5 @@ def test_an_unknown_price_is_told_once(caplog: pytest.LogCaptureFixture) -> None
         warn_unpriced("told-once@localhost:1")
     assert [record.getMessage() for record in caplog.records if "told-once" in record.message] == [
         "price unknown: told-once@localhost:1; its calls count nothing in the budget "
-        "(set generation.input_price and generation.output_price, or those of the fallback and the "
-        "cheap model)"
+        "(set generation.input_price and generation.output_price)"
     ]

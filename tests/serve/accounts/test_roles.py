@@ -263,7 +263,6 @@ OPENED = [
     "fetch id {passage}",
     "open_source source {id}",
     "open_source source {passage}",
-    "read uri wellread://documents/{id}",
 ]
 
 
@@ -288,10 +287,8 @@ async def test_every_way_to_open_a_document_is_in_the_log_with_its_id(
             else:
                 tool, *words = named.split(" ")
                 arguments = dict(zip(words[::2], words[1::2], strict=True))
-                reading = ("resources/read", arguments)
-                used = ("tools/call", {"name": tool, "arguments": arguments})
-                sent = reading if tool == "read" else used
-                reply = await call(client, session, *sent)
+                sent = {"name": tool, "arguments": arguments}
+                reply = await call(client, session, "tools/call", sent)
                 assert '"isError":true' not in reply.text, (way, reply.text)
             assert reply.status_code == 200, (way, reply.text)
             log = accounts.audit.newest(action="opened")
