@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from wellread.ingest.pipeline.job_log import Report
 from wellread.serve.cli import app, material_cli
-from wellread.serve.features import home_reports as tables
+from wellread.serve.features import home_and_jobs as tables
 from wellread.store.catalogue.run_logs import Jobs
 
 

@@ -24,19 +24,25 @@ from wellread.library.check_text import GivenText, check, check_texts
 from wellread.questions import Analysis
 from wellread.serve.api.middleware import may_ask
 from wellread.serve.error_shapes import INTERNAL, Problem, problem_of
-from wellread.serve.features.asking.answer_bodies import AskResponse, answer_body, event_body
-from wellread.serve.features.asking.explanations import (
+from wellread.serve.features.answer_forms import (
+    CheckResponse,
     ExplainedResponse,
     ExplanationBody,
+    check_body,
     explanation,
 )
-from wellread.serve.features.asking.past_beside import PastQuestionBody, past_beside
-from wellread.serve.features.asking.text_checks import CheckResponse, check_body
-from wellread.serve.features.bodies import Body, ErrorBody
-from wellread.serve.features.catalogue_queries import (
+from wellread.serve.features.answering import (
+    AskResponse,
+    PastQuestionBody,
+    answer_body,
+    event_body,
+    past_beside,
+)
+from wellread.serve.features.material_found import (
     CatalogueResponse,
     catalogue_body,
 )
+from wellread.serve.features.views import Body, ErrorBody
 from wellread.serve.guards.asking_rights import Kb
 from wellread.text.timecodes import first_moment, last_moment, window_of
 from wellread.types import Filters, Kind, Mode

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from wellread.learning.coverage_grid import coverage_grid
 from wellread.serve.api.queries import REFUSED, DatedQuery
-from wellread.serve.features.learning.coverage_views import (
+from wellread.serve.features.gaps_and_coverage import (
     CoverageBody,
     coverage_body,
     coverage_markdown,

@@ -10,7 +10,7 @@ from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
 from wellread.learning.feedback_giving import give_feedback, known_feedback
 from wellread.serve.api.queries import REFUSED, StrictModel
 from wellread.serve.api.stored_api import PageQuery
-from wellread.serve.features.learning.feedback_bodies import (
+from wellread.serve.features.kept_answers import (
     FeedbackBody,
     FeedbackListBody,
     RemovedFeedbackBody,

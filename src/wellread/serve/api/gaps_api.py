@@ -11,8 +11,8 @@ from pydantic import Field
 from wellread.learning.gaps.asking_again import ask_again
 from wellread.serve.api.middleware import may_ask
 from wellread.serve.api.queries import FAR, StrictModel
-from wellread.serve.features.bodies import ErrorBody
-from wellread.serve.features.learning.gap_bodies import (
+from wellread.serve.features.figures import QuestionPatternsBody, patterns_body
+from wellread.serve.features.gaps_and_coverage import (
     EntrySuggestionBody,
     GapClusterDetailBody,
     GapsBody,
@@ -24,7 +24,7 @@ from wellread.serve.features.learning.gap_bodies import (
     set_status,
     suggestion_body,
 )
-from wellread.serve.features.learning.pattern_bodies import QuestionPatternsBody, patterns_body
+from wellread.serve.features.views import ErrorBody
 from wellread.serve.guards.asking_rights import Kb, WholeKb
 from wellread.store.schema.catalogue_values import GapStatus
 from wellread.text.timecodes import window_of

@@ -36,21 +36,14 @@ from wellread.serve.api.queries import (
     TranscriptQuery,
 )
 from wellread.serve.error_shapes import ProblemError
-from wellread.serve.features.accounts.editing_rights import check_may_edit
-from wellread.serve.features.bodies import Body, ErrorBody
-from wellread.serve.features.document_views import (
-    DocumentsBody,
-    RecordingsBody,
-    TranscriptBody,
-    WholeDocumentBody,
-    documents_body,
-    recordings_body,
-    transcript_body,
-    whole_document_body,
+from wellread.serve.features.entities_shown import (
+    EntitiesBody,
+    EntityBody,
+    entities_body,
+    entity_body,
+    unknown_entity,
 )
-from wellread.serve.features.entity_listing import EntitiesBody, entities_body
-from wellread.serve.features.entity_views import EntityBody, entity_body, unknown_entity
-from wellread.serve.features.job_views import (
+from wellread.serve.features.home_and_jobs import (
     MOST_DAYS,
     JobBody,
     JobDetailBody,
@@ -58,23 +51,34 @@ from wellread.serve.features.job_views import (
     UsageReportBody,
     usage_body,
 )
-from wellread.serve.features.passage_views import (
+from wellread.serve.features.material_found import (
+    DocumentsBody,
+    RecordingsBody,
     ResultsBody,
     SimilarBody,
     SurroundingsBody,
+    TranscriptBody,
+    WholeDocumentBody,
+    documents_body,
     found_body,
     ranked_body,
+    recordings_body,
     similar_body,
     surroundings_body,
+    transcript_body,
     wanted_like,
+    whole_document_body,
 )
-from wellread.serve.features.story_views import StoryListBody, story_list_body
-from wellread.serve.features.timeline_views import (
+from wellread.serve.features.people import check_may_edit
+from wellread.serve.features.timelines_shown import (
+    StoryListBody,
     TimelineBody,
     TopicsBody,
+    story_list_body,
     timeline_body,
     topic_body,
 )
+from wellread.serve.features.views import Body, ErrorBody
 from wellread.serve.guards.asking_rights import Kb, note_opened, to_change
 from wellread.store.catalogue.run_logs import ItemStatus, Job
 from wellread.store.schema.account_values import Rights

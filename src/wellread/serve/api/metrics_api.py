@@ -8,8 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from wellread.learning.metrics.metric_periods import PeriodName
 from wellread.serve.api.queries import REFUSED, StrictModel
-from wellread.serve.features.learning.metric_bodies import MetricsBody, metrics_body, report_of
-from wellread.serve.features.learning.prometheus_text import prometheus_text
+from wellread.serve.features.figures import MetricsBody, metrics_body, prometheus_text, report_of
 from wellread.serve.guards.asking_rights import Kb, WholeKb
 
 router = APIRouter(responses=REFUSED)

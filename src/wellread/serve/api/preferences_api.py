@@ -8,11 +8,12 @@ from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
 from wellread.serve.api.queries import REFUSED, RowNumber, StrictModel
-from wellread.serve.features.learning.notice_bodies import NoticesBody, notices_body
-from wellread.serve.features.learning.preference_views import (
+from wellread.serve.features.people import (
+    NoticesBody,
     PreferencesBody,
     PreferencesChange,
     change_preferences,
+    notices_body,
     preferences_body,
 )
 from wellread.serve.guards.asking_rights import Kb

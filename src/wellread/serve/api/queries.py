@@ -14,9 +14,9 @@ from wellread.ask.retrieve.search import SearchMode
 from wellread.errors import RequestError
 from wellread.library.named_things import pair_of
 from wellread.library.timelines import Taken
-from wellread.serve.features.bodies import ErrorBody
-from wellread.serve.features.entity_listing import EntityOrder
-from wellread.serve.features.timeline_views import Unit
+from wellread.serve.features.entities_shown import EntityOrder
+from wellread.serve.features.timelines_shown import Unit
+from wellread.serve.features.views import ErrorBody
 from wellread.store.catalogue.documents.listings import Order
 from wellread.text.timecodes import window_of
 from wellread.types import Filters, Kind

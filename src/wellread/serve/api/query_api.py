@@ -24,7 +24,7 @@ from wellread.reports import ProgressEvent, Report, ReportEvent, ResearchRequest
 from wellread.research.research import research, usual_limits
 from wellread.serve.api.middleware import may_ask
 from wellread.serve.api.queries import StrictModel
-from wellread.serve.features.asking.archive_answers import (
+from wellread.serve.features.answer_forms import (
     QueryResponse,
     QueryTimeoutResponse,
     found_so_far,
@@ -32,7 +32,7 @@ from wellread.serve.features.asking.archive_answers import (
     query_body,
     timeout_body,
 )
-from wellread.serve.features.bodies import ErrorBody
+from wellread.serve.features.views import ErrorBody
 from wellread.serve.guards.asking_rights import Kb
 from wellread.types import Mode
 

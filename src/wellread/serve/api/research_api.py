@@ -21,26 +21,25 @@ from wellread.serve.api.ask_api import AskRequest, TimeWindow, question_of
 from wellread.serve.api.middleware import may_ask
 from wellread.serve.api.queries import FAR, StrictModel, event_after
 from wellread.serve.error_shapes import INTERNAL, ProblemError, problem_of, problem_of_status
-from wellread.serve.features.bodies import Body, ErrorBody
-from wellread.serve.features.researching.research_bodies import (
+from wellread.serve.features.researching import (
     OPEN,
     RESUMABLE,
+    TOO_MANY,
     EndedBody,
+    GivenFacet,
+    ResearchTasks,
     RunBody,
     RunsBody,
+    cancel_run,
+    ended_body,
+    follow,
+    given_facets,
     research_event_body,
     run_body,
     run_facts,
     state_of,
 )
-from wellread.serve.features.researching.research_plans import GivenFacet, given_facets
-from wellread.serve.features.researching.research_tasks import (
-    TOO_MANY,
-    ResearchTasks,
-    cancel_run,
-    ended_body,
-    follow,
-)
+from wellread.serve.features.views import Body, ErrorBody
 from wellread.serve.guards.asking_rights import Kb
 from wellread.store.catalogue.asking.research_records import ResearchRun
 from wellread.types import Kind

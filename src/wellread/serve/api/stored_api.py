@@ -15,7 +15,7 @@ from wellread.kb import KnowledgeBase
 from wellread.library.answer_export import ENDINGS, MEDIA_TYPES, Export, Format, exported
 from wellread.library.recheck import NEWEST, named_answer, stored_answer, verify_again
 from wellread.serve.api.queries import FAR, REFUSED, StrictModel
-from wellread.serve.features.asking.stored_answers import (
+from wellread.serve.features.kept_answers import (
     LONGEST_TITLE,
     RecheckBody,
     RemovedBody,

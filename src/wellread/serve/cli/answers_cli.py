@@ -15,8 +15,8 @@ from wellread.ingest.remove import remove_conversation
 from wellread.kb import KnowledgeBase
 from wellread.library.answer_export import Export, Format, exported
 from wellread.library.recheck import named_answer, verify_again
-from wellread.serve.features.asking.answer_print import print_answer
-from wellread.serve.features.asking.stored_answers import (
+from wellread.serve.features.answering import print_answer
+from wellread.serve.features.kept_answers import (
     LONGEST_TITLE,
     SessionBody,
     SessionsBody,

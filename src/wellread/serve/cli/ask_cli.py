@@ -34,19 +34,22 @@ from wellread.serve.cli.options import (
     filters_of,
     read_by,
 )
-from wellread.serve.features.asking.answer_additions import (
-    print_coverage,
-    quote_contexts,
-    scope_coverage,
-)
-from wellread.serve.features.asking.answer_bodies import answer_body, evidence_body
-from wellread.serve.features.asking.answer_print import print_answer, print_evidence
-from wellread.serve.features.asking.explanations import (
+from wellread.serve.features.answer_forms import (
     ExplainedResponse,
     explanation,
     print_explanation,
 )
-from wellread.serve.features.asking.past_beside import past_beside, print_past
+from wellread.serve.features.answering import (
+    answer_body,
+    evidence_body,
+    past_beside,
+    print_answer,
+    print_coverage,
+    print_evidence,
+    print_past,
+    quote_contexts,
+    scope_coverage,
+)
 from wellread.serve.progress import shown, status_line
 from wellread.serve.terminal import Terminal, terminal_of
 from wellread.types import Mode
@@ -251,7 +254,7 @@ def _researched(kb: KnowledgeBase, question: Question, tell: Callable[[str, str]
     """The answer of a short research; one that is interrupted leaves nothing to go on with."""
     # A tenth of a second to load, and few questions need it.
     from wellread.research.research import begin, research  # noqa: PLC0415
-    from wellread.serve.features.researching.research_plans import short_limits  # noqa: PLC0415
+    from wellread.serve.features.researching import short_limits  # noqa: PLC0415
 
     request = ResearchRequest(question=question, limits=short_limits(kb))
 
@@ -292,7 +295,7 @@ def demo(context: typer.Context) -> None:
     """
     # What reads sources takes a quarter of a second to load, for which no question is to wait.
     from wellread.learning.intake import add  # noqa: PLC0415
-    from wellread.serve.features.home_reports import print_report, report_body  # noqa: PLC0415
+    from wellread.serve.features.home_and_jobs import print_report, report_body  # noqa: PLC0415
 
     terminal = terminal_of(context)
     home = terminal.home or HOME

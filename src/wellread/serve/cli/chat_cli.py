@@ -23,9 +23,8 @@ from wellread.kb import KnowledgeBase
 from wellread.serve.cli.ask_cli import told_answer
 from wellread.serve.cli.options import Kinds, Since, Speakers, Topics, Until, filters_of
 from wellread.serve.error_shapes import problem_of
-from wellread.serve.features.asking.answer_bodies import answer_body
-from wellread.serve.features.asking.answer_print import print_answer
-from wellread.serve.features.asking.stored_answers import (
+from wellread.serve.features.answering import answer_body, print_answer
+from wellread.serve.features.kept_answers import (
     SessionsBody,
     print_sessions,
     print_sources,

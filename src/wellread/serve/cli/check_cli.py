@@ -24,7 +24,7 @@ from wellread.library.check_text import check as run
 from wellread.models.base import Embedder, Purpose
 from wellread.models.embedders.open_embedder import open_embedder
 from wellread.serve.cli.options import Topics
-from wellread.serve.features.asking.text_checks import check_body, print_check
+from wellread.serve.features.answer_forms import check_body, print_check
 from wellread.serve.progress import shown
 from wellread.serve.terminal import Terminal, terminal_of
 from wellread.types import Filters

@@ -11,9 +11,14 @@ from wellread.ask.retrieve.search import check_collections
 from wellread.ask.retrieve.story_search import StoryQuery, find_stories
 from wellread.errors import RequestError
 from wellread.serve.cli.options import Since, Topics, Until, option_window
-from wellread.serve.features import story_views
-from wellread.serve.features.entity_listing import entity_list_body, print_entities
-from wellread.serve.features.entity_views import entity_body, print_entity, unknown_entity
+from wellread.serve.features import timelines_shown
+from wellread.serve.features.entities_shown import (
+    entity_body,
+    entity_list_body,
+    print_entities,
+    print_entity,
+    unknown_entity,
+)
 from wellread.serve.terminal import terminal_of
 from wellread.types import Filters
 
@@ -54,20 +59,20 @@ def stories(
                 StoryQuery(text=query, collections=topics, since=first, until=end, top_k=limit),
             )
             dates = stored.dates([one.story.id for one in found])
-            bodies = [story_views.found_body(one, dates[one.story.id]) for one in found]
+            bodies = [timelines_shown.found_body(one, dates[one.story.id]) for one in found]
             if terminal.json:
                 terminal.write_json({"query": query, "stories": bodies})
             else:
-                story_views.print_found(terminal.out, found)
+                timelines_shown.print_found(terminal.out, found)
             return
         check_collections(kb, Filters(collections=topics))
         latest = stored.latest(topics, start, end, limit=limit)
         dates = stored.dates([story.id for story in latest])
     if terminal.json:
-        bodies = [story_views.story_body(story, dates[story.id]) for story in latest]
+        bodies = [timelines_shown.story_body(story, dates[story.id]) for story in latest]
         terminal.write_json({"stories": bodies})
     else:
-        story_views.print_stories(terminal.out, latest, dates)
+        timelines_shown.print_stories(terminal.out, latest, dates)
 
 
 @stories_app.command("show")
@@ -90,12 +95,12 @@ def show(
         items = stored.items(found[0].id)
     if terminal.json:
         dates = [item.published_at for item in items if item.published_at]
-        body = story_views.story_body(found[0], dates)
+        body = timelines_shown.story_body(found[0], dates)
         terminal.write_json(
-            {**body, "news": [story_views.item_body(item) for item in items[-limit:]]}
+            {**body, "news": [timelines_shown.item_body(item) for item in items[-limit:]]}
         )
     else:
-        story_views.print_story(terminal.out, found[0], items, limit)
+        timelines_shown.print_story(terminal.out, found[0], items, limit)
 
 
 @app.command()

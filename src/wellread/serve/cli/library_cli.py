@@ -35,28 +35,24 @@ from wellread.serve.cli.options import (
     filters_of,
     limited,
 )
-from wellread.serve.features.catalogue_queries import (
+from wellread.serve.features.material_found import (
     catalogue_body,
-    print_catalogue,
-)
-from wellread.serve.features.document_views import (
     documents_body,
+    print_catalogue,
     print_documents,
     print_recordings,
-    print_transcript,
-    recordings_body,
-    transcript_body,
-)
-from wellread.serve.features.passage_views import (
     print_results,
     print_similar,
     print_surroundings,
+    print_transcript,
+    recordings_body,
     results_body,
     similar_body,
     surroundings_body,
+    transcript_body,
     wanted_like,
 )
-from wellread.serve.features.timeline_views import Unit, print_timeline, timeline_body
+from wellread.serve.features.timelines_shown import Unit, print_timeline, timeline_body
 from wellread.serve.terminal import terminal_of
 from wellread.text.timecodes import first_moment, last_moment, seconds_of
 from wellread.types import Filters

@@ -19,8 +19,9 @@ from wellread.ingest.sources.discover import Input, standard_input
 from wellread.ingest.watch import watch as follow
 from wellread.learning import intake
 from wellread.serve.cli.options import CollectionOption, FolderSettingsOption
-from wellread.serve.features import home_reports as reports
-from wellread.serve.features.job_views import (
+from wellread.serve.features import home_and_jobs as reports
+from wellread.serve.features.gaps_and_coverage import tell_reasked
+from wellread.serve.features.home_and_jobs import (
     JobBody,
     JobDetailBody,
     item_status,
@@ -28,8 +29,7 @@ from wellread.serve.features.job_views import (
     print_job,
     print_jobs,
 )
-from wellread.serve.features.learning.gap_print import tell_reasked
-from wellread.serve.features.learning.notice_bodies import told_in_a_line
+from wellread.serve.features.people import told_in_a_line
 from wellread.serve.progress import shown
 from wellread.serve.terminal import Terminal, terminal_of
 from wellread.text.words import escaped_json

@@ -15,8 +15,7 @@ from wellread.kb import KnowledgeBase
 from wellread.reports import Facet, ResearchPlan, ResearchRequest
 from wellread.research.research import plan_research
 from wellread.serve.error_shapes import problem_of
-from wellread.serve.features.researching.research_plans import added, dropped
-from wellread.serve.features.researching.research_print import print_plan
+from wellread.serve.features.researching import added, dropped, print_plan
 from wellread.serve.terminal import Terminal
 
 REFUSED = 3  # exit status

@@ -21,26 +21,24 @@ from wellread.reports import Limits, Report, ReportEvent, ResearchPlan, Research
 from wellread.research.research import begin, plan_research, research, usual_limits
 from wellread.serve.cli.options import Kinds, Since, Speakers, Topics, Until, filters_of
 from wellread.serve.cli.plan_editor import agreed, somebody_types
-from wellread.serve.features.researching.research_bodies import (
+from wellread.serve.features.researching import (
     RunsBody,
-    plan_body,
-    report_body,
-    research_event_body,
-    run_body,
-    run_facts,
-    run_named,
-)
-from wellread.serve.features.researching.research_plans import needs_yes
-from wellread.serve.features.researching.research_print import (
+    cancel_run,
     estimate,
+    needs_yes,
+    plan_body,
     print_event,
     print_plan,
     print_report,
     print_run,
     print_runs,
+    report_body,
     report_markdown,
+    research_event_body,
+    run_body,
+    run_facts,
+    run_named,
 )
-from wellread.serve.features.researching.research_tasks import cancel_run
 from wellread.serve.terminal import Terminal, terminal_of
 from wellread.store.catalogue.asking.research_records import ResearchRun
 

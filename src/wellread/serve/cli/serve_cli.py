@@ -16,7 +16,7 @@ from wellread.config import SETTINGS_FILE, SettingRow, default_home, load_settin
 from wellread.ingest import reindex as reindexing
 from wellread.ingest.reindex import ReindexProgress, ReindexReport
 from wellread.kb import KnowledgeBase
-from wellread.serve.features.job_views import MOST_DAYS, print_usage, usage_body
+from wellread.serve.features.home_and_jobs import MOST_DAYS, print_usage, usage_body
 from wellread.serve.progress import State, counted
 from wellread.serve.server.app import serve as listening
 from wellread.serve.server.json_logs import use_json_logs

@@ -14,7 +14,7 @@ from pydantic import Field
 from wellread.answers import Answer, Citation, Sentence, Table, VerdictName
 from wellread.ask.deliver.cite import relevances
 from wellread.models.word_pieces import count_tokens
-from wellread.serve.features.asking.answer_bodies import (
+from wellread.serve.features.answering import (
     AppliedLimitBody,
     ConfidenceBody,
     ConflictBody,
@@ -22,7 +22,7 @@ from wellread.serve.features.asking.answer_bodies import (
     answer_body,
     citation_body,
 )
-from wellread.serve.features.bodies import Body
+from wellread.serve.features.views import Body
 from wellread.serve.mcp.places import source_of
 from wellread.serve.mcp.served import Call
 from wellread.types import Kind, Mode

@@ -25,7 +25,7 @@ from wellread.reports import (
     StopReason,
 )
 from wellread.research.research import research, usual_limits
-from wellread.serve.features.bodies import Body
+from wellread.serve.features.views import Body
 from wellread.serve.mcp.answer_results import AnswerResult, answer_result, part_of
 from wellread.serve.mcp.arguments import AskArguments, Asking, ResearchArguments
 from wellread.serve.mcp.result_markdown import answer_markdown

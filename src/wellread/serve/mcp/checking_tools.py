@@ -10,7 +10,7 @@ from wellread.answers import Sentence, VerdictName
 from wellread.errors import RequestError
 from wellread.library.check_text import CheckedText, GivenText, check, check_texts
 from wellread.models.word_pieces import count_tokens
-from wellread.serve.features.bodies import Body
+from wellread.serve.features.views import Body
 from wellread.serve.mcp.answer_results import OVERHEAD, CitedBody, ToldBody, cited_body, counted
 from wellread.serve.mcp.arguments import CheckArguments
 from wellread.serve.mcp.result_markdown import citation_line

@@ -13,7 +13,7 @@ from wellread.answer_text import escaped, target
 from wellread.library.document_lists import listed
 from wellread.library.searches import Result, find
 from wellread.locators import Marks, link_to
-from wellread.serve.features.bodies import Body, view_url
+from wellread.serve.features.views import Body, view_url
 from wellread.serve.mcp.arguments import (
     FetchArguments,
     ListArguments,

@@ -26,7 +26,7 @@ from wellread.reports import (
     ResearchRequest,
 )
 from wellread.research.research import research, usual_limits
-from wellread.serve.features.asking.answer_bodies import answer_body
+from wellread.serve.features.answering import answer_body
 from wellread.serve.openai.answer_markdown import AnswerMarkdown, Shown, answer_markdown
 from wellread.serve.openai.conversation_input import Conversation
 from wellread.serve.openai.model_names import NamedModel

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from wellread.answers import Usage
-from wellread.serve.features.bodies import PlainBody
+from wellread.serve.features.views import PlainBody
 from wellread.serve.openai.answer_markdown import AnswerMarkdown, address, sources_in_order
 from wellread.serve.openai.delivery import Delivered, wellread_fields
 

@@ -18,7 +18,7 @@ from wellread.answer_blocks import draft_html
 from wellread.answers import VerdictName
 from wellread.locators import format_time
 from wellread.serve.error_shapes import OPENAI_PATH, Problem
-from wellread.serve.features.job_views import JobBody
+from wellread.serve.features.home_and_jobs import JobBody
 from wellread.serve.guards.route_rules import rules
 from wellread.store.schema.account_values import Rights
 from wellread.text.words import harmless

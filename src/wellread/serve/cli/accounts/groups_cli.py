@@ -8,7 +8,7 @@ import typer
 
 from wellread.errors import RequestError
 from wellread.serve.cli.accounts.users_cli import noted
-from wellread.serve.features.accounts.account_bodies import GrantBody, GroupBody
+from wellread.serve.features.people import GrantBody, GroupBody
 from wellread.serve.terminal import fold, table, terminal_of, whole
 from wellread.store.catalogue.accounts import Accounts
 

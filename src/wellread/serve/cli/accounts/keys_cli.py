@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from wellread.serve.cli.accounts.users_cli import noted
-from wellread.serve.features.accounts.account_bodies import (
+from wellread.serve.features.people import (
     AuditBody,
     KeyBody,
     NewKeyBody,

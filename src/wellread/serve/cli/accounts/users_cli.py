@@ -10,7 +10,7 @@ from rich.console import Console
 from wellread.errors import RequestError
 from wellread.ingest.forget_user import forget_user
 from wellread.serve.cli.accounts.secret_input import password_for
-from wellread.serve.features.accounts.account_bodies import ForgottenBody, UserBody, user_bodies
+from wellread.serve.features.people import ForgottenBody, UserBody, user_bodies
 from wellread.serve.terminal import fold, table, terminal_of, whole
 from wellread.store.catalogue.accounts import Accounts
 from wellread.store.catalogue.accounts.audit_records import CHANGED, Deed

@@ -12,8 +12,8 @@ from wellread.ingest.integrity.restoring import copy_named, restore_copy
 from wellread.ingest.integrity.verify import VerifyReport
 from wellread.ingest.integrity.verify import verify as verified
 from wellread.kb.home_catalogue import BACKUPS_FOLDER
-from wellread.serve.features import home_reports as reports
-from wellread.serve.features.backup_reports import CopiesBody, print_copies
+from wellread.serve.features import home_and_jobs as reports
+from wellread.serve.features.home_and_jobs import CopiesBody, print_copies
 from wellread.serve.progress import status_line
 from wellread.serve.terminal import Terminal, terminal_of
 from wellread.store.recovery.copies import copies_in

@@ -14,8 +14,8 @@ from wellread.config import load_settings
 from wellread.ingest.importing import ImportReport, import_home
 from wellread.ingest.integrity.verify import verify
 from wellread.learning.gaps.asking_again import after_ingest
-from wellread.serve.features import home_reports as reports
-from wellread.serve.features.learning.gap_print import tell_reasked
+from wellread.serve.features import home_and_jobs as reports
+from wellread.serve.features.gaps_and_coverage import tell_reasked
 from wellread.serve.progress import status_line
 from wellread.serve.terminal import terminal_of
 from wellread.text.words import harmless_line

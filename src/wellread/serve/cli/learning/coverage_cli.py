@@ -9,7 +9,7 @@ import typer
 from wellread.learning.coverage_grid import coverage_grid
 from wellread.library.named_things import pair_of
 from wellread.serve.cli.options import Fields, KindName, Kinds, Since, Topics, Until, option_window
-from wellread.serve.features.learning.coverage_views import (
+from wellread.serve.features.gaps_and_coverage import (
     coverage_body,
     coverage_markdown,
     print_coverage_report,

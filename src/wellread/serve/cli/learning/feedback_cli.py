@@ -13,7 +13,7 @@ from wellread.errors import RequestError
 from wellread.learning.feedback_files import as_csv, as_jsonl, import_feedback
 from wellread.learning.feedback_giving import give_feedback, known_feedback
 from wellread.library.recheck import named_answer
-from wellread.serve.features.learning.feedback_bodies import (
+from wellread.serve.features.kept_answers import (
     FeedbackListBody,
     RemovedFeedbackBody,
     feedback_body,

@@ -12,20 +12,18 @@ from wellread.errors import RequestError
 from wellread.learning.gaps.asking_again import ask_again, ask_these
 from wellread.learning.gaps.gap_clusters import cluster_named
 from wellread.serve.cli.options import Since, Until, option_window
-from wellread.serve.features.learning.gap_bodies import (
+from wellread.serve.features.figures import patterns_body, print_patterns
+from wellread.serve.features.gaps_and_coverage import (
     cluster_detail,
     gaps_body,
-    reasked_body,
-    set_status,
-    suggestion_body,
-)
-from wellread.serve.features.learning.gap_print import (
     print_cluster,
     print_gaps,
     print_reasked,
     print_suggestion,
+    reasked_body,
+    set_status,
+    suggestion_body,
 )
-from wellread.serve.features.learning.pattern_bodies import patterns_body, print_patterns
 from wellread.serve.terminal import Terminal, terminal_of
 from wellread.store.schema.catalogue_values import GapStatus
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from wellread.serve.features.learning.notice_bodies import notices_body, print_notices
+from wellread.serve.features.people import notices_body, print_notices
 from wellread.serve.terminal import terminal_of
 
 app = typer.Typer(rich_markup_mode=None)

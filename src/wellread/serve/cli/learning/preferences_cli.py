@@ -8,7 +8,7 @@ import typer
 from pydantic import ValidationError
 
 from wellread.errors import RequestError
-from wellread.serve.features.learning.preference_views import (
+from wellread.serve.features.people import (
     PreferencesChange,
     change_preferences,
     preferences_body,

@@ -19,11 +19,17 @@ from wellread.kb import KnowledgeBase
 from wellread.library.changed_source import said_now
 from wellread.locators import RECORDINGS, Marks
 from wellread.serve.api.queries import FAR, StrictModel
-from wellread.serve.features.bodies import Body, PlaceBody, SpanBody, view_url
+from wellread.serve.features.views import Body, PlaceBody, SpanBody, view_url
 from wellread.serve.guards.asking_rights import Kb, note_opened
 from wellread.serve.web.answer_parts import place_of
-from wellread.serve.web.document_layout import Page, page_of
-from wellread.serve.web.page_images import PageImages, ShownPage, original_pdf, shown_pages
+from wellread.serve.web.document_layout import (
+    Page,
+    PageImages,
+    ShownPage,
+    original_pdf,
+    page_of,
+    shown_pages,
+)
 from wellread.serve.web.rendering import NOT_KEPT, PageFormat, drawn, shown
 from wellread.store.schema.catalogue_values import StoredAnswer
 from wellread.types import Document, DocumentFacts, Kind, PageMark, Span, TimeMark
