@@ -24,7 +24,7 @@ from wellread.answers import (
     View,
 )
 from wellread.serve.features.answering import answer_body, event_body, evidence_body
-from wellread.serve.features.views import view_url
+from wellread.serve.views import view_url
 from wellread.types import AppliedLimit, Box, Locator, Span
 
 SENTENCE = Sentence(

@@ -24,8 +24,8 @@ from wellread.serve.features.answering import AskResponse
 from wellread.serve.features.entities_shown import EntitiesBody
 from wellread.serve.features.home_and_jobs import JobDetailBody, JobsBody
 from wellread.serve.features.timelines_shown import StoryListBody
-from wellread.serve.features.views import ErrorBody
 from wellread.serve.server.app import create_app
+from wellread.serve.views import ErrorBody
 from wellread.testing.embedding import ReadableEmbedder
 
 DOCS = Path(__file__).parents[2] / "docs"

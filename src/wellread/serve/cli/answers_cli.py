@@ -18,7 +18,6 @@ from wellread.library.recheck import named_answer, verify_again
 from wellread.serve.features.answering import print_answer
 from wellread.serve.features.kept_answers import (
     LONGEST_TITLE,
-    SessionBody,
     SessionsBody,
     StoredAnswersBody,
     opened_body,
@@ -26,7 +25,6 @@ from wellread.serve.features.kept_answers import (
     print_opened,
     print_recheck,
     print_sessions,
-    recheck_body,
     session_detail_body,
     whole_body,
 )
@@ -98,7 +96,7 @@ def verify_answer(context: typer.Context, answer_id: AnswerId) -> None:
     terminal = terminal_of(context)
     with terminal.open() as kb:
         found = verify_again(kb, named_answer(kb, answer_id, kb.asker.owner)[0].id, kb.asker.owner)
-    terminal.show(recheck_body(found), print_recheck)
+    terminal.show(found, print_recheck)
     if found.stale:
         raise typer.Exit(1)
 
@@ -179,7 +177,7 @@ def rename_session(
     if facts is None:
         raise _unknown(session_id)
     if terminal.json:
-        terminal.write_json(SessionBody.of(facts))
+        terminal.write_json(facts)
     else:
         terminal.out.print(harmless(f"The session is called “{facts.title}” now."))
 

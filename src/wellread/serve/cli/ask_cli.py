@@ -41,7 +41,6 @@ from wellread.serve.features.answer_forms import (
 )
 from wellread.serve.features.answering import (
     answer_body,
-    evidence_body,
     past_beside,
     print_answer,
     print_coverage,
@@ -52,6 +51,7 @@ from wellread.serve.features.answering import (
 )
 from wellread.serve.progress import shown, status_line
 from wellread.serve.terminal import Terminal, terminal_of
+from wellread.serve.views import json_of
 from wellread.types import Mode
 
 app = typer.Typer(rich_markup_mode=None)
@@ -186,10 +186,10 @@ def show_answer(
     similar = past_beside(kb, answered)
     if terminal.json:
         body = answer_body(answered, similar)
-        whole = ExplainedResponse.of(body, explanation=why) if why else body
+        whole = ExplainedResponse(reply=body, explanation=why) if why else body
         beside: dict[str, object] = {"contexts": contexts} if shown.detailed else {}
         beside |= {"coverage": covered} if shown.coverage else {}
-        terminal.write_json({**whole.model_dump(mode="json"), **beside} if beside else whole)
+        terminal.write_json({**json_of(whole), **beside} if beside else whole)
         return answered
     if why:
         print_explanation(terminal.out, why)
@@ -205,11 +205,11 @@ def show_answer(
 def show_sources(terminal: Terminal, kb: KnowledgeBase, question: Question) -> None:
     """Write the evidence that an answer to ``question`` could rest on."""
     found = find(kb, reading(kb, question))
-    bodies = [evidence_body(piece) for piece in pack(kb, found.hits)]
+    pieces = pack(kb, found.hits)
     if terminal.json:
-        terminal.write_json({"question": question.text, "sources": bodies})
+        terminal.write_json({"question": question.text, "sources": pieces})
     else:
-        print_evidence(terminal.out, bodies)
+        print_evidence(terminal.out, pieces)
 
 
 def answer_of(

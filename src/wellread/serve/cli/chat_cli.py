@@ -30,6 +30,7 @@ from wellread.serve.features.kept_answers import (
     print_sources,
 )
 from wellread.serve.terminal import Terminal, terminal_of
+from wellread.serve.views import json_of
 from wellread.text.words import harmless
 from wellread.types import Mode
 
@@ -141,7 +142,7 @@ class Chat:
         self.last = answer
         self.asked = replace(self.asked, session_id=answer.session_id)
         if self.terminal.json:
-            body = answer_body(answer).model_dump(mode="json")
+            body = json_of(answer_body(answer))
             typer.echo(json.dumps(body, ensure_ascii=False))
             return
         seconds = time.perf_counter() - started

@@ -80,7 +80,7 @@ def check(
             found = run(kb, text, filters=Filters(collections=tuple(given)))
             body = check_body(found, strict=strict, stored=True)
     terminal.show(body, print_check)
-    if not body.borne_out:
+    if not body.found.borne_out(strict=strict):
         raise typer.Exit(1)
 
 

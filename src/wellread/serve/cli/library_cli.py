@@ -10,6 +10,7 @@ import typer
 from pydantic import ValidationError
 
 from wellread.ask.aggregate.catalogue_request import CatalogueRequest
+from wellread.ask.aggregate.execute import worked_out
 from wellread.ask.retrieve.past_questions import Comparison
 from wellread.ask.retrieve.search import SearchMode
 from wellread.errors import RequestError
@@ -35,21 +36,20 @@ from wellread.serve.cli.options import (
     filters_of,
     limited,
 )
-from wellread.serve.features.material_found import (
-    catalogue_body,
+from wellread.serve.features.documents_found import (
     documents_body,
-    print_catalogue,
     print_documents,
     print_recordings,
+    print_transcript,
+    recordings_body,
+)
+from wellread.serve.features.material_found import (
+    print_catalogue,
     print_results,
     print_similar,
     print_surroundings,
-    print_transcript,
-    recordings_body,
     results_body,
     similar_body,
-    surroundings_body,
-    transcript_body,
     wanted_like,
 )
 from wellread.serve.features.timelines_shown import Unit, print_timeline, timeline_body
@@ -130,7 +130,7 @@ def transcript(
         found = read_transcript(
             kb, name, collections=tuple(topic or ()), speaker=speaker, since=start, until=end
         )
-    body = transcript_body(found)
+    body = found
     terminal.show(body, print_transcript)
 
 
@@ -222,7 +222,7 @@ def show_context(
     """Show a passage with those before and after it in its document."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        body = surroundings_body(around(kb, passage, before, after, tuple(topic or ())))
+        body = around(kb, passage, before, after, tuple(topic or ()))
     terminal.show(body, print_surroundings)
 
 
@@ -278,7 +278,7 @@ def query(
     terminal = terminal_of(context)
     asked = _fields(fields)
     with terminal.open_to_ask() as kb:
-        terminal.show(catalogue_body(kb, asked), print_catalogue)
+        terminal.show(worked_out(kb, asked), print_catalogue)
 
 
 def _fields(fields: str) -> CatalogueRequest:

@@ -22,7 +22,6 @@ from wellread.serve.cli.options import CollectionOption, FolderSettingsOption
 from wellread.serve.features import home_and_jobs as reports
 from wellread.serve.features.gaps_and_coverage import tell_reasked
 from wellread.serve.features.home_and_jobs import (
-    JobBody,
     JobDetailBody,
     item_status,
     job_named,
@@ -32,6 +31,7 @@ from wellread.serve.features.home_and_jobs import (
 from wellread.serve.features.people import told_in_a_line
 from wellread.serve.progress import shown
 from wellread.serve.terminal import Terminal, terminal_of
+from wellread.serve.views import json_of
 from wellread.text.words import escaped_json
 
 app = typer.Typer(rich_markup_mode=None)
@@ -163,7 +163,7 @@ def watch(
     def tell(report: Report) -> None:
         body = reports.report_body(report, collection)
         if terminal.json:
-            told = json.dumps(body.model_dump(mode="json"), ensure_ascii=False)
+            told = json.dumps(json_of(body), ensure_ascii=False)
             typer.echo(escaped_json(told))
         else:
             reports.print_watched(terminal.out, body)
@@ -209,7 +209,7 @@ def remove(
             report = removing.remove_collection(kb, collection)
         else:
             report = removing.remove_named(kb, collection, what or [])
-    body = reports.RemoveBody.of(report, traces=[str(trace) for trace in report.traces])
+    body = report
     terminal.show(body, reports.print_remove)
     if report.traces:
         raise typer.Exit(1)
@@ -239,11 +239,10 @@ def jobs(
     with terminal.open() as kb:
         end_dead_jobs(kb)
         found = kb.catalogue.jobs.newest(limit)
-    bodies = [JobBody.of(job) for job in found]
     if terminal.json:
-        terminal.write_json(bodies)
+        terminal.write_json(found)
     else:
-        print_jobs(terminal.out, bodies)
+        print_jobs(terminal.out, found)
 
 
 @jobs_app.command("show")
@@ -264,7 +263,7 @@ def show(
         if job is None:
             raise SourceError(job_id, "no job, or more than one, has an id that begins so")
         items = log.items(job.id, item_status(status), limit)
-        body = JobDetailBody.of(job, counts=log.counts(job.id), sources=items)
+        body = JobDetailBody(job=job, counts=log.counts(job.id), sources=items)
     terminal.show(body, print_job)
 
 

@@ -26,13 +26,11 @@ from wellread.serve.features.researching import (
     cancel_run,
     estimate,
     needs_yes,
-    plan_body,
     print_event,
     print_plan,
     print_report,
     print_run,
     print_runs,
-    report_body,
     report_markdown,
     research_event_body,
     run_body,
@@ -40,6 +38,7 @@ from wellread.serve.features.researching import (
     run_named,
 )
 from wellread.serve.terminal import Terminal, terminal_of
+from wellread.serve.views import json_of
 from wellread.store.catalogue.asking.research_records import ResearchRun
 
 app = typer.Typer(rich_markup_mode=None)
@@ -232,7 +231,7 @@ class ResearchFace:
 
     def _show_plan(self, plan: ResearchPlan) -> None:
         if self.terminal.json:
-            self.terminal.write_json(plan_body(plan))
+            self.terminal.write_json(plan)
         else:
             print_plan(self.terminal.out, plan)
 
@@ -253,7 +252,7 @@ class ResearchFace:
             )
             raise
         if self.terminal.json and not self.events:
-            self.terminal.write_json(report_body(report))
+            self.terminal.write_json(report)
         elif not self.events:
             self._print(report)
         self._write_out(report)
@@ -281,7 +280,7 @@ class ResearchFace:
         async for event in research(self.kb, request, run_id=run_id):
             number += 1
             name, body = research_event_body(event)
-            self._tell(name, body.model_dump(mode="json"), number)
+            self._tell(name, json_of(body), number)
             if not self.silent:
                 print_event(self.terminal.err, event)
             if isinstance(event, ReportEvent):

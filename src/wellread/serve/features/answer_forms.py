@@ -1,4 +1,10 @@
-"""How an answer was found, as JSON and as people read it on a terminal."""
+"""Other forms of an answer: how it was found, a text that is checked like one, the archive's form.
+
+In the form of a video archive the text names its sources itself whatever ``citations.style`` says,
+so that a program can read them: ``[Title @ MM:SS]`` for what is in a recording, ``[Title, p. 5]``,
+``[Source: id]`` or ``[Title]`` else. Nothing else in the text looks like the first: every one that
+stands there is among ``citations`` and ``sources``.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +18,6 @@ from typing import Any, Literal
 from pydantic import Field
 from rich.console import Console
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from wellread.answer_text import markers_after, with_markers
@@ -22,135 +27,127 @@ from wellread.ask.deliver.cite import flat, of_one_speaker, shared, sources_of, 
 from wellread.ask.deliver.reply import notes_of
 from wellread.ask.plan import find, reading
 from wellread.ask.retrieve.ranking import pack
-from wellread.ask.retrieve.retrieval import Found, Retrieval, SearchTrace
+from wellread.ask.retrieve.retrieval import Dropped, Found, Retrieval, SearchTrace
 from wellread.kb import KnowledgeBase
 from wellread.library.check_text import CheckedText
 from wellread.locators import format_time
-from wellread.questions import Analysis, ConstraintKind, QuestionType
+from wellread.questions import Analysis
 from wellread.reports import ProgressEvent, Report
-from wellread.serve.features.answering import (
-    AskResponse,
-    CitationBody,
-    SentenceBody,
-    citation_body,
-    sentence_body,
-)
-from wellread.serve.features.views import Body, PlainBody, RankBody
+from wellread.serve.features.answering import AskResponse, Cited
 from wellread.serve.terminal import INDENT, fold, right, shortened, table
+from wellread.serve.views import FACES, PlainBody, Shape
 from wellread.store.catalogue.graph.relation_network import Path
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
 from wellread.text.words import harmless
-from wellread.types import Filters, Hit, Mode, Span
+from wellread.types import Filters, Hit, Span
+
+# --- how an answer was found -----------------------------------------------------------------
 
 LISTED = 5  # candidates of each list that the terminal shows
 DROPPED = 10
+Facts = tuple[dict[str, str], ...]
+
+FACES.show(Dropped, "passage_id=hit.passage.id title=hit.document.title why")
+FACES.show(
+    Hit,
+    "passage_id=passage.id title=document.title score ranks marked",
+    score=(float, lambda hit: round(hit.score, 4)),
+)
+FACES.show(
+    Analysis,
+    "type mode reasons subject terms entities constraints sides",
+    subject=(str, lambda read: read.subject or read.question),
+    entities=(
+        Facts,
+        lambda read: [
+            {
+                "words": one.span.of(read.question),
+                "title": one.title,
+                "entityId": one.entity_id,
+                "collection": one.collection,
+                "type": one.type,
+            }
+            for one in read.entities
+        ],
+    ),
+    constraints=(
+        Facts,
+        lambda read: [
+            {"kind": one.kind, "words": one.span.of(read.question), "value": one.value}
+            for one in read.constraints
+        ],
+    ),
+)
 
 
-class ConstraintBody(Body):
-    """A limit that the question's words set: the words, and what they were read as."""
-
-    kind: ConstraintKind
-    words: str
-    value: str
-
-
-class NamedBody(Body):
-    """An entity that the question names."""
-
-    words: str
-    title: str
-    entity_id: str
-    collection: str
-    type: str
-
-
-class AnalysisBody(Body):
-    """What the question was read as."""
-
-    type: QuestionType
-    mode: Mode
-    reasons: tuple[str, ...]
-    subject: str
-    terms: tuple[str, ...]
-    entities: tuple[NamedBody, ...]
-    constraints: tuple[ConstraintBody, ...]
-    sides: tuple[str, ...]
+def _searches(told: Any) -> list[dict[str, object]]:
+    """Each search: within which filters, what each list gave, and how it was joined."""
+    return [
+        {
+            "purpose": look.purpose,
+            "query": look.query,
+            "filters": filters_in_words(look.filters),
+            "lists": {
+                name: [
+                    {
+                        "passageId": one.passage_id,
+                        "title": told.titles.get(one.passage_id, ""),
+                        "rank": one.rank,
+                        "score": one.score,
+                    }
+                    for one in listed
+                ]
+                for name, listed in look.lists
+            },
+            "fused": look.fused,
+        }
+        for look in told.found.traces
+    ]
 
 
-class CandidateBody(Body):
-    """A passage's place in one list of a search."""
+class Explanation(
+    Shape,
+    line="analysis strategy=found.strategy method searches used=found.hits dropped paths notes",
+    searches=(tuple[dict[str, Any], ...], _searches),
+):
+    """How an answer came to what it rests on; ``titles``: of the passages that lists have."""
 
-    passage_id: str
-    title: str
-    rank: int
-    score: float
+    analysis: Analysis
+    found: Found
+    titles: dict[str, str]
 
+    @property
+    def method(self) -> str:
+        """How a result of the catalogue was worked out."""
+        return self.found.method if isinstance(self.found, AggregateResult) else ""
 
-class SearchBody(Body):
-    """A search that was made: within which filters, what each list gave, and how it was joined."""
+    @property
+    def dropped(self) -> tuple[Dropped, ...]:
+        """What was found and not used."""
+        return self.found.dropped if isinstance(self.found, Retrieval) else ()
 
-    purpose: str
-    query: str
-    filters: dict[str, str]
-    lists: dict[str, tuple[CandidateBody, ...]]
-    fused: str
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The ways through the graph, in words."""
+        return tuple(map(path_in_words, self.found.paths))
 
-
-class UsedBody(Body):
-    """A passage that was used, with its place in every list.
-
-    ``marked``: what experts said of its source, and what that does to the score.
-    """
-
-    passage_id: str
-    title: str
-    score: float
-    ranks: tuple[RankBody, ...]
-    marked: str
-
-
-class DroppedBody(Body):
-    """A passage that was found and not used, and why."""
-
-    passage_id: str
-    title: str
-    why: str
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader has to know of it."""
+        return notes_of(self.analysis, self.found)
 
 
-class ExplanationBody(Body):
-    """How an answer came to what it rests on."""
-
-    analysis: AnalysisBody
-    strategy: str
-    method: str
-    searches: tuple[SearchBody, ...]
-    used: tuple[UsedBody, ...]
-    dropped: tuple[DroppedBody, ...]
-    paths: tuple[str, ...]
-    notes: tuple[str, ...]
-
-
-class ExplainedResponse(AskResponse):
+class ExplainedResponse(Shape, line="*reply explanation"):
     """The answer and its explanation, where the request asked for one."""
 
-    explanation: ExplanationBody
+    reply: AskResponse
+    explanation: Explanation
 
 
-def explanation(kb: KnowledgeBase, analysis: Analysis, found: Found) -> ExplanationBody:
+def explanation(kb: KnowledgeBase, analysis: Analysis, found: Found) -> Explanation:
     """The whole explanation; the titles of candidates are looked up."""
-    titles = _titles(kb, found)
-    dropped = found.dropped if isinstance(found, Retrieval) else ()
-    return ExplanationBody.of(
-        found,
-        analysis=_analysis(analysis),
-        method=found.method if isinstance(found, AggregateResult) else "",
-        searches=[_search(look, titles) for look in found.traces],
-        used=[UsedBody.of(hit, **_named(hit), score=round(hit.score, 4)) for hit in found.hits],
-        dropped=[DroppedBody.of(each, **_named(each.hit)) for each in dropped],
-        paths=[path_in_words(path) for path in found.paths],
-        notes=notes_of(analysis, found),
-    )
+    return Explanation(analysis=analysis, found=found, titles=_titles(kb, found))
 
 
 def path_in_words(path: Path) -> str:
@@ -161,23 +158,23 @@ def path_in_words(path: Path) -> str:
     return line
 
 
-def print_explanation(console: Console, body: ExplanationBody) -> None:
+def print_explanation(console: Console, told: Explanation) -> None:
     """Analysis, searches with their lists, what was used and dropped, and the paths."""
-    _print_analysis(console, body.analysis)
-    _heading(console, "Strategy", body.strategy)
-    if body.method:
-        _heading(console, "Worked out", body.method)
-    for number, search in enumerate(body.searches, 1):
-        _print_search(console, number, search)
-    if body.used:
-        _print_used(console, body)
-    for dropped in body.dropped[:DROPPED]:
-        _line(console, f"  dropped  {dropped.title}: {dropped.why}", "dim")
-    if len(body.dropped) > DROPPED:
-        _line(console, f"  and {len(body.dropped) - DROPPED:,} more dropped", "dim")
-    for path in body.paths:
+    _print_analysis(console, told.analysis)
+    _heading(console, "Strategy", told.found.strategy)
+    if told.method:
+        _heading(console, "Worked out", told.method)
+    for number, search in enumerate(told.found.traces, 1):
+        _print_search(console, number, search, told.titles)
+    if told.found.hits:
+        _print_used(console, told.found.hits)
+    for dropped in told.dropped[:DROPPED]:
+        _line(console, f"  dropped  {dropped.hit.document.title}: {dropped.why}", "dim")
+    if len(told.dropped) > DROPPED:
+        _line(console, f"  and {len(told.dropped) - DROPPED:,} more dropped", "dim")
+    for path in told.paths:
         _heading(console, "Path", path)
-    for note in body.notes:
+    for note in told.notes:
         _heading(console, "Note", note)
     console.print()
 
@@ -196,33 +193,6 @@ def _titles(kb: KnowledgeBase, found: Found) -> dict[str, str]:
     }
 
 
-def _named(hit: Hit) -> dict[str, object]:
-    return {"passage_id": hit.passage.id, "title": hit.document.title}
-
-
-def _analysis(analysis: Analysis) -> AnalysisBody:
-    text = analysis.question
-    return AnalysisBody.of(
-        analysis,
-        subject=analysis.subject or text,
-        entities=[NamedBody.of(each, words=each.span.of(text)) for each in analysis.entities],
-        constraints=[
-            ConstraintBody.of(each, words=each.span.of(text)) for each in analysis.constraints
-        ],
-    )
-
-
-def _search(look: SearchTrace, titles: Mapping[str, str]) -> SearchBody:
-    return SearchBody.of(
-        look,
-        filters=filters_in_words(look.filters),
-        lists={
-            name: [CandidateBody.of(each, title=titles.get(each.passage_id, "")) for each in listed]
-            for name, listed in look.lists
-        },
-    )
-
-
 def filters_in_words(filters: Filters) -> dict[str, str]:
     """The filters that limit, by name."""
     told: dict[str, str] = {}
@@ -237,42 +207,48 @@ def filters_in_words(filters: Filters) -> dict[str, str]:
     return told
 
 
-def _print_analysis(console: Console, analysis: AnalysisBody) -> None:
+def _print_analysis(console: Console, analysis: Analysis) -> None:
+    text = analysis.question
     _heading(console, "Question", f"{analysis.type}, {analysis.mode}")
     for reason in analysis.reasons:
         _line(console, f"  {reason}", "dim")
-    _heading(console, "Searched for", analysis.subject)
+    _heading(console, "Searched for", analysis.subject or text)
     for named in analysis.entities:
         kind = f" ({named.type})" if named.type else ""
-        _heading(console, "Names", f"“{named.words}” is {named.title}{kind}")
+        _heading(console, "Names", f"“{named.span.of(text)}” is {named.title}{kind}")
     for limit in analysis.constraints:
-        _heading(console, "Limit", f"“{limit.words}” is {limit.kind}: {limit.value}")
+        _heading(console, "Limit", f"“{limit.span.of(text)}” is {limit.kind}: {limit.value}")
     if analysis.sides:
         _heading(console, "Sides", "; ".join(analysis.sides))
 
 
-def _print_search(console: Console, number: int, search: SearchBody) -> None:
-    within = "; ".join(f"{name}: {value}" for name, value in search.filters.items())
+def _print_search(
+    console: Console, number: int, search: SearchTrace, titles: Mapping[str, str]
+) -> None:
+    within = "; ".join(
+        f"{name}: {value}" for name, value in filters_in_words(search.filters).items()
+    )
     _heading(console, f"Search {number}", f"{search.purpose}{f' [{within}]' if within else ''}")
     _line(console, f"  {search.query}", "dim")
+    names = [name for name, _ in search.lists]
     lists = (
-        [f"{one.score:.3f} {one.title}" for one in listed[:LISTED]]
-        for listed in search.lists.values()
+        [f"{one.score:.3f} {titles.get(one.passage_id, '')}" for one in listed[:LISTED]]
+        for _, listed in search.lists
     )
     rows = enumerate(zip_longest(*lists, fillvalue=""), 1)
-    columns = (right("rank"), *map(fold, search.lists))
+    columns = (right("rank"), *map(fold, names))
     told = table(columns, ((str(place), *cells) for place, cells in rows), padding=(0, 2, 0, 2))
     console.print(told)
     _line(console, f"  joined: {search.fused}", "dim")
 
 
-def _print_used(console: Console, body: ExplanationBody) -> None:
-    names = list(dict.fromkeys(place.name for used in body.used for place in used.ranks))
+def _print_used(console: Console, hits: Sequence[Hit]) -> None:
+    names = list(dict.fromkeys(place.name for hit in hits for place in hit.ranks))
     rows = []
-    for used in body.used:
-        ranks = {place.name: str(place.rank) for place in used.ranks}
-        title = f"{used.title}: {used.marked}" if used.marked else used.title
-        rows.append((f"{used.score:.3f}", *(ranks.get(name, "–") for name in names), title))
+    for hit in hits:
+        ranks = {place.name: str(place.rank) for place in hit.ranks}
+        title = f"{hit.document.title}: {hit.marked}" if hit.marked else hit.document.title
+        rows.append((f"{hit.score:.3f}", *(ranks.get(name, "–") for name in names), title))
     columns = (*map(right, ("score", *names)), fold("used"))
     console.print(table(columns, rows, padding=(0, 2, 0, 0)))
 
@@ -287,94 +263,89 @@ def _line(console: Console, text: str, style: str) -> None:
     console.print(Text(harmless(text), style=style))
 
 
+# --- a text with a verdict for each sentence -------------------------------------------------
+
 LONGEST_QUOTE = 240
+COUNTED = {
+    VerdictName.QUOTED: "quoted",
+    VerdictName.SUPPORTED: "supported",
+    VerdictName.PARTIAL: "supported in part",
+    VerdictName.UNSUPPORTED: "unsupported",
+    VerdictName.NOT_CHECKED: "not checked",
+}
 
 
-class CountsBody(Body):
-    """How many sentences have each verdict."""
+def _shared_words(checked: Any) -> list[Cited]:
+    """The citations; those of texts that are not stored cannot be opened in the viewer."""
+    found: CheckedText = checked.found
+    said = {number: one.text for one in found.sentences for number in one.citations}
+    return [
+        Cited(
+            citation=one if checked.stored else replace(one, document_id=""),
+            relevance=shared(said.get(one.id, ""), one, "sentence"),
+        )
+        for one in found.citations
+    ]
 
-    quoted: int
-    supported: int
-    partial: int
-    unsupported: int
-    not_checked: int
 
-
-class CheckResponse(Body):
+class CheckResponse(
+    Shape,
+    line="text=found.text borne_out counts sentences=found.sentences citations",
+    borne_out=(bool, lambda checked: checked.found.borne_out(strict=checked.strict)),
+    counts=(dict[str, int], lambda checked: checked.found.counts()),
+    citations=(tuple[Cited, ...], _shared_words),
+):
     """A text with a verdict for each sentence; spans are of ``text``.
 
     The citation of a sentence is the passage that bears it out, or comes nearest.
+
+    Attributes:
+        borne_out: whether no sentence is left unsupported.
+        counts: how many sentences have each verdict.
     """
 
-    text: str
-    borne_out: bool = Field(description="whether no sentence is left unsupported")
-    counts: CountsBody
-    sentences: tuple[SentenceBody, ...]
-    citations: tuple[CitationBody, ...]
+    found: CheckedText
+    strict: bool
+    stored: bool
 
 
 def check_body(found: CheckedText, *, strict: bool, stored: bool) -> CheckResponse:
-    """The result of a check.
-
-    Args:
-        stored: whether the viewer can show the citations' documents.
-    """
-    told = {number: one.text for one in found.sentences for number in one.citations}
-    citations = [
-        citation_body(each, shared(told.get(each.id, ""), each, "sentence"))
-        for each in found.citations
-    ]
-    if not stored:
-        citations = [each.model_copy(update={"view_url": ""}) for each in citations]
-    return CheckResponse.of(
-        found,
-        borne_out=found.borne_out(strict=strict),
-        counts={name.value: count for name, count in found.counts().items()},
-        sentences=[sentence_body(sentence) for sentence in found.sentences],
-        citations=citations,
-    )
+    """The result of a check; ``stored``: whether the viewer can show the citations' documents."""
+    return CheckResponse(found=found, strict=strict, stored=stored)
 
 
 def print_check(console: Console, body: CheckResponse) -> None:
     """Each sentence with its sign, why, and the passage; then how many of each."""
-    citations = {citation.number: citation for citation in body.citations}
-    for sentence in body.sentences:
-        sign, style = sentence.verdict.symbol, sentence.verdict.style
-        shown = " ".join(harmless(sentence.text).split())
-        console.print(Text.assemble((f"{sign} ", style), shown))
+    citations = {citation.id: citation for citation in body.found.citations}
+    for sentence in body.found.sentences:
+        verdict, name = sentence.verdict, sentence.verdict.name
+        told = " ".join(harmless(sentence.text).split())
+        console.print(Text.assemble((f"{name.symbol} ", name.style), told))
         for number in sentence.citations:
-            console.print(Padding(_passage(citations[number], sentence), (0, 0, 0, INDENT)))
-        if not (sentence.verdict.whole or sentence.verdict == VerdictName.NOT_CHECKED):
-            reason = Text(f"{harmless(sentence.reason)} ({sentence.method})", style=style)
+            console.print(Padding(_passage(citations[number], name), (0, 0, 0, INDENT)))
+        if not (name.whole or name == VerdictName.NOT_CHECKED):
+            reason = Text(f"{harmless(verdict.reason)} ({verdict.method})", style=name.style)
             console.print(Padding(reason, (0, 0, 0, INDENT)))
     console.print()
-    console.print(_summary(body))
+    counts = body.found.counts()
+    rows = (
+        (Text(name.symbol, style=name.style), said, f"{counts[name]:,}")
+        for name, said in COUNTED.items()
+    )
+    console.print(table(("", "", right("")), rows, show_header=False, padding=(0, 1)))
 
 
-def _passage(citation: CitationBody, sentence: SentenceBody) -> Text:
+def _passage(citation: Citation, verdict: VerdictName) -> Text:
     quote = shortened(citation.quote, LONGEST_QUOTE)
-    place = " · ".join(part for part in (citation.title, citation.locator) if part)
-    word = "" if sentence.verdict.whole else "nearest: "
+    place = " · ".join(part for part in (citation.title, citation.locator.label) if part)
+    word = "" if verdict.whole else "nearest: "
     lines = Text.assemble((word, "dim"), f"“{quote}”", "\n", (harmless(place), "dim"))
     if citation.link:
         lines.append(f"\n{harmless(citation.link)}", style="dim")
     return lines
 
 
-def _summary(body: CheckResponse) -> Table:
-    counts = body.counts
-    rows: tuple[tuple[VerdictName, str, int], ...] = (
-        (VerdictName.QUOTED, "quoted", counts.quoted),
-        (VerdictName.SUPPORTED, "supported", counts.supported),
-        (VerdictName.PARTIAL, "supported in part", counts.partial),
-        (VerdictName.UNSUPPORTED, "unsupported", counts.unsupported),
-        (VerdictName.NOT_CHECKED, "not checked", counts.not_checked),
-    )
-    shown = (
-        (Text(name.symbol, style=name.style), said, f"{count:,}") for name, said, count in rows
-    )
-    return table(("", "", right("")), shown, show_header=False, padding=(0, 1))
-
+# --- the form of a video archive -------------------------------------------------------------
 
 LIMITED = "based on limited information"
 MOST_PARTIAL = 5  # places that are named when the time is up

@@ -1,4 +1,9 @@
-"""The JSON of an answer and of the events on the way to it."""
+"""An answer as it goes out and as a terminal shows it, with what can be told beside it.
+
+Beside it stand the text around its quotations, the coverage of what it was looked for in, and past
+questions with expert feedback: a model is told of those in its prompt; without one the reader sees
+them, and is told that a near one need not be the same.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +12,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Literal
+from typing import Any
 
 from markdown_it.token import Token
-from pydantic import Field
 from rich.console import Console
 from rich.markdown import Markdown
 from rich.padding import Padding
@@ -34,8 +38,9 @@ from wellread.answers import (
 )
 from wellread.ask.aggregate.catalogue_request import CatalogueRequest
 from wellread.ask.aggregate.execute import worked_out
+from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.deliver.cite import relevances
-from wellread.ask.retrieve.flagged_sentences import FlaggedSentences, flagged_sentences
+from wellread.ask.retrieve.flagged_sentences import flagged_sentences
 from wellread.ask.retrieve.past_questions import SimilarQuestion, like, similar_questions
 from wellread.ask.retrieve.rated_questions import shown_text
 from wellread.ask.retrieve.same_question import same
@@ -43,247 +48,112 @@ from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.errors import UnknownCollectionError
 from wellread.kb import KnowledgeBase
 from wellread.kb.language_models import dollars
-from wellread.serve.features.material_found import (
-    CatalogueResponse,
-    print_catalogue,
-    print_source,
-    worked_out_body,
-)
-from wellread.serve.features.views import Body, SourceBody, SpanBody, view_url
+from wellread.serve.features.material_found import print_catalogue, print_source
 from wellread.serve.terminal import INDENT, linked, print_link, shortened
+from wellread.serve.views import Shape, show_quoted
 from wellread.text.sentences import sentence_spans
 from wellread.text.words import harmless
-from wellread.types import Filters, Mode, Span
+from wellread.types import Filters, Span
+
+show_quoted(Evidence, "hit.document", "key score=hit.score")
 
 
-class CitationBody(SourceBody):
+class Cited(
+    Shape,
+    line="""*citation id number=citation.id relevance score=citation.relevance
+    answer_span=citation.answer_span verdict=citation.verdict""",
+    id=(str, lambda cited: str(cited.citation.id)),
+):
     """Answer span → source span, with the quote and the verdict.
 
     ``id`` is ``number`` as a string; sentences, views of a conflict and the markers ``[1]`` have
     the number.
+
+    Attributes:
+        relevance: why the source matters, in words; ``score`` is of the search that found it.
     """
 
-    id: str
-    number: int
-    relevance: str = Field(description="why the source matters, in words")
-    score: float = Field(description="of the search that found it")
-    answer_span: SpanBody
-    verdict: VerdictName
+    citation: Citation
+    relevance: str
 
 
-class EvidenceBody(SourceBody):
-    """A passage that an answer could rest on."""
-
-    key: str
-    score: float
-
-
-class SentenceBody(Body):
-    """A sentence, its verdict, its citations by number; ``marked``: the part that answers."""
-
-    text: str
-    start: int
-    end: int
-    verdict: VerdictName
-    method: str
-    score: float
-    reason: str
-    citations: tuple[int, ...]
-    marked: bool
-
-
-class ConfidenceBody(Body):
-    """How sure the answer is, and why."""
-
-    score: float
-    band: Literal["high", "medium", "low", "none"]
-    reasoning: str
-    model_claim: float | None
-
-
-class TokensBody(Body):
-    """Tokens of language models."""
-
-    input: int
-    output: int
-
-
-class UsageBody(Body):
-    """What the answer cost."""
-
-    clusters_retrieved: int
-    tokens_used: TokensBody
-    cost: float
-
-
-class StepBody(Body):
-    """A step of answering: how long it took and how many things it found."""
-
-    name: str
-    seconds: float
-    found: int
-
-
-class TableBody(Body):
-    """An exhaustive result, whole; ``documents`` holds the ids behind each row."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    documents: tuple[tuple[str, ...], ...]
-    method: str
-
-
-class ViewBody(Body):
-    """One side of a disagreement, with the numbers of the citations that say it."""
-
-    text: str
-    citations: tuple[int, ...]
-
-
-class ConflictBody(Body):
-    """Where sources disagree; ``reason``: why they may differ."""
-
-    about: str
-    views: tuple[ViewBody, ...]
-    reason: str
-
-
-class RelatedBody(Body):
-    """Something to explore next."""
-
-    kind: Literal["document", "entity", "story"]
-    title: str
-    id: str
-    collection: str
-    url: str
-    reason: str
-
-
-class AppliedLimitBody(Body):
-    """A limit that the answer was looked for within; ``relaxed``: it matched nothing."""
-
-    kind: str
-    value: str
-    origin: Literal["asker", "question"]
-    relaxed: bool
-
-
-class AskResponse(Body):
-    """The answer and its proof. ``answeredBy`` is ``none`` when the material has no answer."""
-
-    id: str
-    question: str
-    answer: str
-    citations: tuple[CitationBody, ...]
-    confidence: ConfidenceBody
-    data_gaps: tuple[str, ...]
-    conflicts: tuple[ConflictBody, ...]
-    related: tuple[RelatedBody, ...]
-    suggestions: tuple[str, ...] = Field(description="further questions")
-    notes: tuple[str, ...]
-    limits: tuple[AppliedLimitBody, ...]
-    table: TableBody | None
-    session_id: str
-    standalone: str = Field(description="the question as a follow-up was understood; or empty")
-    type: str
-    mode: Mode
-    cached: bool = Field(description="whether an answer given before was given again")
-    answered_by: str = Field(description="a writer; ``catalogue`` counted; ``none`` declined")
-    fallback: str
-    hallucinated_citations: int
-    repaired_citations: int
-    dropped_sentences: int
-    sentences: tuple[SentenceBody, ...]
-    usage: UsageBody
-    steps: tuple[StepBody, ...]
-    similar: tuple[PastQuestionBody, ...] = Field(
-        default=(),
-        description="past questions like it, beside a new answer that no model wrote",
-    )
-
-
-class TokenBody(Body):
-    """The next piece of a draft. What counts is the final answer."""
-
-    text: str
-
-
-def answer_body(answer: Answer, similar: Sequence[PastQuestionBody] = ()) -> AskResponse:
-    """The whole answer; ``similar``: past questions to show beside it."""
-    usage = answer.usage
-    tokens = TokensBody(input=usage.input_tokens, output=usage.output_tokens)
-    why = relevances(answer)
-    return AskResponse.of(
-        answer,
-        answer=answer.text,
-        citations=[citation_body(citation, why[citation.id]) for citation in answer.citations],
-        sentences=[sentence_body(sentence) for sentence in answer.sentences],
-        usage=UsageBody.of(usage, clusters_retrieved=usage.clusters, tokens_used=tokens),
-        similar=tuple(similar),
-    )
-
-
-def citation_body(citation: Citation, relevance: str) -> CitationBody:
-    """A citation with both links; ``relevance``: why the source matters, in words."""
-    return CitationBody.of(
-        citation,
-        id=str(citation.id),
-        number=citation.id,
-        relevance=relevance,
-        score=citation.relevance,
-        view_url=view_url(citation.document_id, citation.version, citation.source_span),
-        locator=citation.locator.label,
-        place=citation.locator,
-    )
-
-
-def evidence_body(evidence: Evidence) -> EvidenceBody:
-    """A passage that an answer could rest on."""
-    document = evidence.hit.document
-    return EvidenceBody.at(
-        document, evidence.span, evidence.text, evidence.locator, evidence, evidence.hit
-    )
-
-
-def sentence_body(sentence: Sentence) -> SentenceBody:
-    """A sentence of the answer with its verdict."""
-    verdict = sentence.verdict
-    return SentenceBody.of(sentence, sentence.span, verdict, verdict=verdict.name)
-
-
-def event_body(
-    event: Event, similar: Sequence[PastQuestionBody] = ()
-) -> tuple[str, StepBody | TokenBody | SentenceBody | AskResponse]:
-    """The name and the data of a server-sent event; ``similar`` goes with the final one."""
-    match event:
-        case StepEvent(step=step):
-            return "step", StepBody.of(step)
-        case TokenEvent():
-            return "token", TokenBody.of(event)
-        case SentenceEvent(sentence=sentence):
-            return "sentence", sentence_body(sentence)
-    return "final", answer_body(event.answer, similar)
-
-
-class PastQuestionBody(Body):
+class PastBeside(Shape):
     """A past question like the new one, with its answer and what an expert put right of it.
 
-    It is an answer given here (``answer_id``), or came in a document (``document_id``).
+    It is an answer given here (``answerId``), or came in a document (``documentId``).
+
+    Attributes:
+        answer: at most about 400 characters.
+        correction: what the expert put right, or says is wrong with it.
+        score: the expert's, of 100.
+        similarity: cosine of the two questions.
+        verified: whether it is the same question, and not expired.
+        expired: why its feedback counts no more; empty while it does.
     """
 
     question: str
-    answer: str = Field(description="at most about 400 characters")
-    correction: str = Field(description="what the expert put right, or says is wrong with it")
-    score: int | None = Field(description="the expert's, of 100")
-    similarity: float = Field(description="cosine of the two questions")
-    verified: bool = Field(description="whether it is the same question, and not expired")
-    expired: str = Field(description="why its feedback counts no more; empty while it does")
+    answer: str
+    correction: str
+    score: int | None
+    similarity: float
+    verified: bool
+    expired: str
     answer_id: str
     document_id: str
     link: str
 
 
-def past_beside(kb: KnowledgeBase, answer: Answer) -> tuple[PastQuestionBody, ...]:
+def _cited(reply: Any) -> list[Cited]:
+    why = relevances(reply.answer)
+    return [Cited(citation=one, relevance=why[one.id]) for one in reply.answer.citations]
+
+
+class AskResponse(
+    Shape,
+    line="""id=answer.id question=answer.question answer=answer.text citations
+    confidence=answer.confidence data_gaps=answer.data_gaps conflicts=answer.conflicts
+    related=answer.related suggestions=answer.suggestions notes=answer.notes limits=answer.limits
+    table=answer.table session_id=answer.session_id standalone=answer.standalone type=answer.type
+    mode=answer.mode cached=answer.cached answered_by=answer.answered_by fallback=answer.fallback
+    hallucinated_citations=answer.hallucinated_citations
+    repaired_citations=answer.repaired_citations dropped_sentences=answer.dropped_sentences
+    sentences=answer.sentences usage=answer.usage steps=answer.steps similar""",
+    citations=(tuple[Cited, ...], _cited),
+):
+    """The answer and its proof. ``answeredBy`` is ``none`` when the material has no answer.
+
+    Attributes:
+        similar: past questions like it, beside a new answer that no model wrote.
+        standalone: the question as a follow-up was understood; or empty.
+        cached: whether an answer given before was given again.
+        answered_by: a writer; ``catalogue`` counted; ``none`` declined.
+    """
+
+    answer: Answer
+    similar: tuple[PastBeside, ...] = ()
+
+
+def answer_body(answer: Answer, similar: Sequence[PastBeside] = ()) -> AskResponse:
+    """The whole answer; ``similar``: past questions to show beside it."""
+    return AskResponse(answer=answer, similar=tuple(similar))
+
+
+def event_body(event: Event, similar: Sequence[PastBeside] = ()) -> tuple[str, object]:
+    """The name and the data of a server-sent event; ``similar`` goes with the final one."""
+    match event:
+        case StepEvent(step=step):
+            return "step", step
+        case TokenEvent():
+            return "token", event
+        case SentenceEvent(sentence=sentence):
+            return "sentence", sentence
+    return "final", answer_body(event.answer, similar)
+
+
+# --- past questions beside it ----------------------------------------------------------------
+
+
+def past_beside(kb: KnowledgeBase, answer: Answer) -> tuple[PastBeside, ...]:
     """The past questions like that of ``answer``; none where a model, a count or an expert
     answered.
 
@@ -308,25 +178,25 @@ def past_beside(kb: KnowledgeBase, answer: Answer) -> tuple[PastQuestionBody, ..
         found = similar_questions(kb, question, wider)
     except UnknownCollectionError:  # it was removed since the answer was given, with all in it
         return ()
-    bodies: list[PastQuestionBody] = []
+    bodies: list[PastBeside] = []
     room = wanted.most
     for one in found:
         if one.rated is not None and one.rated.given.answer_id == answer.id:
             continue
         if not room:
             break
-        bodies.append(_body(question, one, flagged_sentences(kb, one.collections)))
+        bodies.append(_beside(kb, question, one))
         room -= not one.expired
     return tuple(bodies)
 
 
-def _body(question: str, one: SimilarQuestion, flagged: FlaggedSentences) -> PastQuestionBody:
-    past = one.past
+def _beside(kb: KnowledgeBase, question: str, one: SimilarQuestion) -> PastBeside:
+    past, flagged = one.past, flagged_sentences(kb, one.collections)
     asked = one.alone or past.question
     agrees = same(question, asked, one.similarity)
     judged = (each for each in past.sentences if each.harmful or each.content_issue)
     wrong = " ".join(each.explanation for each in judged if each.explanation)
-    return PastQuestionBody.of(
+    return PastBeside.of(
         one,
         past,
         answer=shown_text(past.answer, flagged, past.sentences),
@@ -338,7 +208,7 @@ def _body(question: str, one: SimilarQuestion, flagged: FlaggedSentences) -> Pas
     )
 
 
-def print_past(console: Console, found: Sequence[PastQuestionBody]) -> None:
+def print_past(console: Console, found: Sequence[PastBeside]) -> None:
     """A short block: each past question, whether it is the same one, and its answer."""
     if not found:
         return
@@ -354,7 +224,7 @@ def print_past(console: Console, found: Sequence[PastQuestionBody]) -> None:
         print_link(console, one.link)
 
 
-def standing(one: PastQuestionBody) -> str:
+def standing(one: PastBeside) -> str:
     """In words: whether it is the same question, whether its feedback counts, and the rating."""
     parts = ["verified: the same question" if one.verified else "similar, not verified"]
     parts += [f"expired: {one.expired}"] if one.expired else []
@@ -362,12 +232,14 @@ def standing(one: PastQuestionBody) -> str:
     return "; ".join(parts)
 
 
+# --- its surroundings and what it was looked for in ------------------------------------------
+
 REACH = 600  # characters on either side of a quotation that are looked at
 NEIGHBOURS = 2  # sentences on either side that are shown
 MOST_DIMENSIONS, MOST_PAIRS, MOST_ROWS = 6, 3, 100
 
 
-class QuoteContextBody(Body):
+class QuoteContext(Shape):
     """The sentences before and after the quotation of citation ``number``."""
 
     number: int
@@ -375,7 +247,7 @@ class QuoteContextBody(Body):
     after: str
 
 
-def quote_contexts(kb: KnowledgeBase, answer: Answer) -> tuple[QuoteContextBody, ...]:
+def quote_contexts(kb: KnowledgeBase, answer: Answer) -> tuple[QuoteContext, ...]:
     """What stands around each quotation; of a source that has changed since, nothing.
 
     Raises:
@@ -392,7 +264,7 @@ def quote_contexts(kb: KnowledgeBase, answer: Answer) -> tuple[QuoteContextBody,
     texts = kb.catalogue.texts(places) if places else []
     pairs = zip(cited, texts[::2], texts[1::2], strict=True)
     return tuple(
-        QuoteContextBody(number=one.id, before=_last(before), after=_first(after))
+        QuoteContext(number=one.id, before=_last(before), after=_first(after))
         for one, before, after in pairs
     )
 
@@ -411,7 +283,7 @@ def _first(text: str) -> str:
     return f"{told.rpartition(' ')[0]} …" if cut else told
 
 
-def scope_coverage(kb: KnowledgeBase, filters: Filters) -> tuple[CatalogueResponse, ...]:
+def scope_coverage(kb: KnowledgeBase, filters: Filters) -> tuple[AggregateResult, ...]:
     """The coverage of the taxonomy within ``filters``: each dimension, then pairs of them.
 
     Without a taxonomy, how the documents divide over collections, kinds and years.
@@ -425,16 +297,18 @@ def scope_coverage(kb: KnowledgeBase, filters: Filters) -> tuple[CatalogueRespon
     asked: list[tuple[str, ...]] = [(one,) for one in dimensions]
     asked += list(combinations(dimensions, 2))[:MOST_PAIRS]
     fields = [CatalogueRequest(form="coverage", by=by, limit=MOST_ROWS) for by in asked or [()]]
-    return tuple(worked_out_body(worked_out(kb, one, filters)) for one in fields)
+    return tuple(worked_out(kb, one, filters) for one in fields)
 
 
-def print_coverage(console: Console, bodies: Sequence[CatalogueResponse]) -> None:
+def print_coverage(console: Console, bodies: Sequence[AggregateResult]) -> None:
     """Each part of the coverage under one heading."""
     console.print()
     console.print(Text("Coverage of what the question could be answered from", style="bold"))
     for body in bodies:
         print_catalogue(console, body)
 
+
+# --- on a terminal ---------------------------------------------------------------------------
 
 LONGEST_QUOTE = 240
 CITED, MARKED = "cited", "marked"  # the styles of a marker, and of what answers in a quotation
@@ -451,7 +325,7 @@ def print_answer(
     *,
     seconds: float,
     detailed: bool,
-    contexts: Sequence[QuoteContextBody] = (),
+    contexts: Sequence[QuoteContext] = (),
 ) -> None:
     """The answer with a sign per sentence, then sources, confidence, gaps and notes.
 
@@ -540,12 +414,12 @@ def _told(content: str, sentences: Sequence[Sentence]) -> Iterator[tuple[str, st
             yield piece, CITED if _MARKER.fullmatch(piece) else style
 
 
-def print_evidence(console: Console, pieces: Sequence[EvidenceBody]) -> None:
+def print_evidence(console: Console, pieces: Sequence[Evidence]) -> None:
     """The passages that an answer could rest on."""
     if not pieces:
         console.print(Text("Nothing in this material is near the question.", style="yellow"))
     for number, piece in enumerate(pieces, start=1):
-        print_source(console, f"[{number}]", piece, f"{piece.score:.2f}")
+        print_source(console, f"[{number}]", piece, f"{piece.hit.score:.2f}")
 
 
 def _disagreement(conflict: Conflict) -> str:
@@ -577,7 +451,7 @@ def _print_checks(console: Console, sentences: Sequence[Sentence]) -> None:
 
 
 def _print_citation(
-    console: Console, citation: Citation, context: QuoteContextBody | None = None
+    console: Console, citation: Citation, context: QuoteContext | None = None
 ) -> None:
     head = Text.assemble((f"[{citation.id}] ", "bold cyan"))
     head.append(_titled(citation.title, citation.locator.label), style=linked(citation.link))
@@ -593,7 +467,7 @@ def _print_citation(
     print_link(console, citation.link)
 
 
-def _in_context(citation: Citation, context: QuoteContextBody) -> Text:
+def _in_context(citation: Citation, context: QuoteContext) -> Text:
     """The quotation set off among the sentences around it."""
     before, quote, after = (
         harmless(" ".join(part.split())) for part in (context.before, citation.quote, context.after)

@@ -1,14 +1,18 @@
-"""Metrics as JSON."""
+"""How the base is asked and answers: metrics of a time, seconds of steps, Prometheus.
+
+Prometheus: every number comes from the catalogue when it is asked for, so that counters go on over
+restarts and are the same in every process. No label holds words of a question, a source or a
+person: they are names of ours (outcome, step, verdict, …) and of providers and models.
+"""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime
 from importlib.metadata import version
-from typing import Literal
 
+from fastapi import Request, Response
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import (
     CounterMetricFamily,
@@ -26,192 +30,96 @@ from wellread.evaluation.bootstrap import percentile
 from wellread.kb import KnowledgeBase
 from wellread.kb.language_models import dollars
 from wellread.learning.metrics.metric_periods import PeriodName
-from wellread.learning.metrics.metric_report import MetricReport, metrics
-from wellread.learning.question_patterns import question_patterns
-from wellread.serve.features.views import Body, PlainBody
-from wellread.serve.terminal import fold, right, table, whole
+from wellread.learning.metrics.metric_report import MetricReport, Ratings, metrics
+from wellread.serve.features.feature import FeatureRouter
+from wellread.serve.guards.asking_rights import Kb, WholeKb
+from wellread.serve.terminal import right, table, whole
+from wellread.serve.views import FACES, PlainShape
 from wellread.store.catalogue.learning.answer_figures import Within
-from wellread.store.schema.figure_values import Sums
+from wellread.store.schema.figure_values import Counted, GapCount, Latency, Spent, Sums, Topic
 from wellread.store.schema.learning_tables import TOTAL
 from wellread.text.timecodes import window_of
 
-
-class VerdictCountsBody(PlainBody):
-    """Sentences of answers by their verdict."""
-
-    quoted: int
-    supported: int
-    partial: int
-    not_checked: int
-    uncited: int
-    unsupported: int
+router = FeatureRouter()
 
 
-class SumsBody(PlainBody):
-    """Answers of a time and what they add up to; rates are shares of ``asked``.
-
-    ``cited``: answered with citations; ``unanswered``: the material did not hold it;
-    ``asked_back``: it was asked what is meant, or nothing was asked; ``cached``: given before and
-    given again, counted in all others too. ``high``, ``medium``, ``low``: bands of confidence of
-    those that were answered, ``confidence`` its mean.
-    """
-
-    asked: int
-    cited: int
-    uncited: int
-    unanswered: int
-    asked_back: int
-    follow_ups: int
-    cached: int
-    cited_rate: float
-    no_answer_rate: float
-    follow_up_rate: float
-    high: int
-    medium: int
-    low: int
-    confidence: float
-    citations: int
-    verdicts: VerdictCountsBody
-    input_tokens: int
-    output_tokens: int
-    cost: float
+def rate(count: int, sums: Sums) -> float:
+    """The share of all that was asked."""
+    return count / (sums.asked or 1)
 
 
-class TrendBody(PlainBody):
-    """Answers of one hour, day, week or month, which begins at ``start``."""
-
-    start: datetime
-    asked: int
-    cited: int
-    unanswered: int
-    follow_ups: int
-    cost: float
-
-
-class NamedCountBody(PlainBody):
-    """How many questions of one type, or about one topic, were asked and not answered."""
-
-    name: str
-    asked: int
-    unanswered: int
+def verdicts_of(sums: Sums) -> dict[str, int]:
+    """How many sentences have each verdict."""
+    return {
+        "quoted": sums.quoted,
+        "supported": sums.supported,
+        "partial": sums.partial,
+        "not_checked": sums.not_checked,
+        "uncited": sums.uncited_sentences,
+        "unsupported": sums.unsupported,
+    }
 
 
-class LatencyBody(PlainBody):
-    """Seconds of one step of answering; ``total`` are all together."""
-
-    name: str
-    answers: int
-    mean: float
-    p50: float
-    p90: float
-    p95: float
-    p99: float
-
-
-class GapCountBody(PlainBody):
-    """Questions of one kind and status in the ledger of gaps."""
-
-    kind: str
-    status: str
-    questions: int
-
-
-class RatingsBody(PlainBody):
-    """Ratings that experts gave in the period, and their mean."""
-
-    given: int
-    mean: float | None
+FACES.show_whole(Counted, GapCount, Ratings)
+FACES.show(Spent, "* -seconds")
+FACES.show(Topic, "name=topic asked unanswered")
+FACES.show(
+    Sums,
+    """asked cited uncited unanswered asked_back follow_ups cached cited_rate no_answer_rate
+    follow_up_rate high medium low confidence citations verdicts input_tokens output_tokens cost""",
+    cited_rate=(float, lambda sums: rate(sums.cited, sums)),
+    no_answer_rate=(float, lambda sums: rate(sums.unanswered, sums)),
+    follow_up_rate=(float, lambda sums: rate(sums.follow_ups, sums)),
+    verdicts=(dict[str, int], verdicts_of),
+)
+FACES.show(
+    Latency,
+    "name answers mean p50 p90 p95 p99",
+    mean=(float, lambda one: round(one.seconds / one.answers, 4)),
+    **{
+        name: (float, lambda one, at=at: round(one.percentiles[at], 4))
+        for at, name in enumerate(("p50", "p90", "p95", "p99"))
+    },
+)
 
 
-class SpentBody(PlainBody):
-    """Calls of one purpose, provider and model on the days of the period; ``cost`` in dollars."""
-
-    purpose: str
-    provider: str
-    model: str
-    calls: int
-    failed: int
-    input_tokens: int
-    output_tokens: int
-    cost: float
+def types_of(report: MetricReport) -> list[Topic]:
+    """The types of questions as topics."""
+    return [
+        Topic(kind="type", topic=name or "unknown", asked=asked, unanswered=unanswered)
+        for name, asked, unanswered in report.types
+    ]
 
 
-class MetricsBody(PlainBody):
+class MetricsBody(
+    PlainShape,
+    line="""period=report.period.name since=report.period.since until=report.period.until
+    part=report.period.part sums=report.sums previous=report.before trend=report.trend answered_by
+    types latencies=report.latencies collections=report.collections fields=report.fields
+    words=report.words gaps=report.gaps ratings=report.ratings calls=report.calls""",
+    answered_by=(dict[str, int], lambda body: dict(body.report.answerers)),
+    types=(tuple[Topic, ...], lambda body: types_of(body.report)),
+):
     """The metrics from ``since`` on and before ``until``, drawn by ``part``.
 
     ``previous`` is of the same length of time before it, null where there is none.
     """
 
-    period: str
-    since: datetime | None
-    until: datetime
-    part: str
-    sums: SumsBody
-    previous: SumsBody | None
-    trend: tuple[TrendBody, ...]
-    answered_by: dict[str, int]
-    types: tuple[NamedCountBody, ...]
-    latencies: tuple[LatencyBody, ...]
-    collections: tuple[NamedCountBody, ...]
-    fields: tuple[NamedCountBody, ...]
-    words: tuple[NamedCountBody, ...]
-    gaps: tuple[GapCountBody, ...]
-    ratings: RatingsBody
-    calls: tuple[SpentBody, ...]
+    report: MetricReport
+
+
+@router.get("/api/metrics")
+def figures(kb: Kb, period: PeriodName = "month", since: str = "", until: str = "") -> MetricsBody:
+    """Questions, answers, verdicts, ratings, topics, gaps, latencies and cost of a time.
+
+    The last day, week or month, all, or from ``since`` to ``until`` (inclusive).
+    """
+    return metrics_body(report_of(kb, period, since, until))
 
 
 def metrics_body(report: MetricReport) -> MetricsBody:
-    """Metrics as JSON."""
-    period = report.period
-    topics = {
-        kind: [
-            NamedCountBody(name=one.topic, asked=one.asked, unanswered=one.unanswered)
-            for one in getattr(report, kind)
-        ]
-        for kind in ("collections", "fields", "words")
-    }
-    return MetricsBody.of(
-        report,
-        period=period.name,
-        since=period.since,
-        until=period.until,
-        part=period.part,
-        sums=sums_body(report.sums),
-        previous=sums_body(report.before) if report.before else None,
-        answered_by=dict(report.answerers),
-        types=[
-            NamedCountBody(name=name or "unknown", asked=asked, unanswered=unanswered)
-            for name, asked, unanswered in report.types
-        ],
-        latencies=_latencies(report),
-        ratings=RatingsBody.of(report.ratings),
-        **topics,
-    )
-
-
-def sums_body(sums: Sums) -> SumsBody:
-    """Sums with the rates that they make."""
-    asked = sums.asked or 1
-    return SumsBody.of(
-        sums,
-        cited_rate=sums.cited / asked,
-        no_answer_rate=sums.unanswered / asked,
-        follow_up_rate=sums.follow_ups / asked,
-        verdicts=VerdictCountsBody.of(sums, uncited=sums.uncited_sentences),
-    )
-
-
-def _latencies(report: MetricReport) -> Sequence[LatencyBody]:
-    found = []
-    for one in report.latencies:
-        p50, p90, p95, p99 = (round(value, 4) for value in one.percentiles)
-        mean = round(one.seconds / one.answers, 4)
-        found.append(
-            LatencyBody(
-                name=one.name, answers=one.answers, mean=mean, p50=p50, p90=p90, p95=p95, p99=p99
-            )
-        )
-    return found
+    """Metrics as they go out."""
+    return MetricsBody(report=report)
 
 
 def report_of(kb: KnowledgeBase, period: PeriodName, since: str, until: str) -> MetricReport:
@@ -225,34 +133,76 @@ def report_of(kb: KnowledgeBase, period: PeriodName, since: str, until: str) -> 
     return metrics(kb, period, start, end)
 
 
+class StepLatency(PlainShape):
+    """Seconds of one step: half of the ``answers`` that have it took less than ``median``."""
+
+    name: str
+    answers: int
+    median: float
+    p95: float
+
+
+ANSWERS_MEASURED = 200
+
+
+def step_latencies(kb: KnowledgeBase) -> tuple[StepLatency, ...]:
+    """Each step of the newest stored answers, the slowest first.
+
+    A step that an answer went through several times (a question in parts) counts once, as the sum.
+
+    Raises:
+        StoreError: the catalogue cannot be read.
+    """
+    found: defaultdict[str, list[float]] = defaultdict(list)
+    for steps in kb.catalogue.sessions.steps(kb.asker.owner, ANSWERS_MEASURED):
+        seconds: defaultdict[str, float] = defaultdict(float)
+        for step in steps:
+            seconds[step.name] += step.seconds
+        for name, taken in seconds.items():
+            found[name].append(taken)
+    bodies = (
+        StepLatency(
+            name=name,
+            answers=len(taken),
+            median=round(percentile(taken, 0.5), 4),
+            p95=round(percentile(taken, 0.95), 4),
+        )
+        for name, taken in found.items()
+    )
+    return tuple(sorted(bodies, key=lambda one: (-one.median, -one.p95, one.name)))
+
+
+# --- on a terminal ---------------------------------------------------------------------------
+
 BLOCKS = "▁▂▃▄▅▆▇█"
 MOST_BLOCKS = 92
 Rows = Sequence[tuple[str, ...]]
 
 
-def print_metrics(console: Console, report: MetricsBody) -> None:
+def print_metrics(console: Console, body: MetricsBody) -> None:
     """The figures of a period as small tables."""
+    report, period = body.report, body.report.period
     if not report.sums.asked:
         console.print("Nothing was asked in this time. Ask something: wellread ask QUESTION")
         return
-    until = report.until.date()
-    since = report.since.date() if report.since else until
+    until = period.until.date()
+    since = period.since.date() if period.since else until
     console.print(Text(f"{since} to {until} (UTC)", style="bold"))
-    console.print(Text(f"{_blocks(report.trend)}  questions by {report.part}", style="dim"))
-    _section(console, "", ("", "", "before"), _overview(report.sums, report.previous))
+    console.print(Text(f"{_blocks(report.trend)}  questions by {period.part}", style="dim"))
+    _section(console, "", ("", "", "before"), _overview(report.sums, report.before))
     _answers(console, report)
     _topics(console, report)
     _calls(console, report)
 
 
-def _overview(now: SumsBody, before: SumsBody | None) -> Rows:
+def _overview(now: Sums, before: Sums | None) -> Rows:
     rows: list[tuple[str, ...]] = []
-    figures: tuple[tuple[str, Callable[[SumsBody], str]], ...] = (
+    figures: tuple[tuple[str, Callable[[Sums], str]], ...] = (
         ("questions asked", lambda one: f"{one.asked:,}"),
-        ("answered with citations", lambda one: f"{one.cited:,} ({one.cited_rate:.0%})"),
-        ("not answered", lambda one: f"{one.unanswered:,} ({one.no_answer_rate:.0%})"),
+        ("answered with citations", lambda one: f"{one.cited:,} ({rate(one.cited, one):.0%})"),
+        ("not answered", lambda one: f"{one.unanswered:,} ({rate(one.unanswered, one):.0%})"),
         ("asked back", lambda one: f"{one.asked_back:,}"),
-        ("follow-ups", lambda one: f"{one.follow_ups:,} ({one.follow_up_rate:.0%})"),
+        ("follow-ups", lambda one: f"{one.follow_ups:,} ({rate(one.follow_ups, one):.0%})"),
         ("given again", lambda one: f"{one.cached:,}"),
         ("mean confidence", lambda one: f"{one.confidence:.2f}"),
     )
@@ -261,8 +211,8 @@ def _overview(now: SumsBody, before: SumsBody | None) -> Rows:
     return rows
 
 
-def _answers(console: Console, report: MetricsBody) -> None:
-    verdicts = report.sums.verdicts.model_dump()
+def _answers(console: Console, report: MetricReport) -> None:
+    verdicts = verdicts_of(report.sums)
     total = sum(verdicts.values())
     rows = [
         (name.replace("_", " "), f"{count:,}", f"{count / total:.1%}")
@@ -271,16 +221,16 @@ def _answers(console: Console, report: MetricsBody) -> None:
     ]
     _section(console, "Sentences by verdict", ("", "sentences", "share"), rows)
     steps = [
-        (one.name, f"{one.answers:,}", *(f"{s:.3f}" for s in (one.p50, one.p90, one.p95, one.p99)))
+        (one.name, f"{one.answers:,}", *(f"{seconds:.3f}" for seconds in one.percentiles))
         for one in report.latencies
     ]
     columns = ("", "answers", "p50", "p90", "p95", "p99")
     _section(console, "Seconds by step", columns, steps)
 
 
-def _topics(console: Console, report: MetricsBody) -> None:
+def _topics(console: Console, report: MetricReport) -> None:
     for title, topics in (
-        ("Types of questions", report.types),
+        ("Types of questions", types_of(report)),
         ("Collections", report.collections),
         ("Fields of sources", report.fields),
         ("Words of questions", report.words),
@@ -290,11 +240,13 @@ def _topics(console: Console, report: MetricsBody) -> None:
     _section(console, "Gaps", ("kind", "status", "questions"), rows)
 
 
-def _counted(topics: Sequence[NamedCountBody]) -> Rows:
-    return [(one.name.replace("_", " "), f"{one.asked:,}", f"{one.unanswered:,}") for one in topics]
+def _counted(topics: Sequence[Topic]) -> Rows:
+    return [
+        (one.topic.replace("_", " "), f"{one.asked:,}", f"{one.unanswered:,}") for one in topics
+    ]
 
 
-def _calls(console: Console, report: MetricsBody) -> None:
+def _calls(console: Console, report: MetricReport) -> None:
     rows = [
         (
             one.purpose,
@@ -321,7 +273,7 @@ def _section(console: Console, title: str, columns: tuple[str, ...], rows: Rows)
     console.print(table(named, rows, header_style="dim"))
 
 
-def _blocks(trend: Sequence[TrendBody]) -> str:
+def _blocks(trend: Sequence[Counted]) -> str:
     """How many were asked in each part, as a line of blocks."""
     counts = [one.asked for one in trend][-MOST_BLOCKS:]
     most = max(counts, default=0) or 1
@@ -330,82 +282,7 @@ def _blocks(trend: Sequence[TrendBody]) -> str:
     )
 
 
-class PatternCountBody(Body):
-    """How often something was asked about, and how often that had no answer."""
-
-    name: str
-    asked: int
-    unanswered: int
-
-
-class OftenAskedBody(Body):
-    """A question that was asked several times; ``answerId``: the newest answer."""
-
-    question: str
-    asked: int
-    unanswered: int
-    last_at: datetime
-    answer_id: str
-
-
-class QuestionPatternsBody(Body):
-    """What questions have in common: the same ones, types, topics, words, periods."""
-
-    asked: int
-    unanswered: int
-    often: tuple[OftenAskedBody, ...]
-    types: tuple[PatternCountBody, ...]
-    topics: tuple[PatternCountBody, ...]
-    taxonomy: tuple[PatternCountBody, ...]
-    terms: tuple[PatternCountBody, ...]
-    unit: Literal["day", "month"]
-    periods: tuple[PatternCountBody, ...]
-
-
-def patterns_body(
-    kb: KnowledgeBase, since: datetime | None, until: datetime | None
-) -> QuestionPatternsBody:
-    """The patterns of a time.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
-    return QuestionPatternsBody.of(question_patterns(kb, kb.asker.owner, since, until))
-
-
-def print_patterns(console: Console, body: QuestionPatternsBody) -> None:
-    """A table of each kind of pattern that there is."""
-    if not body.asked:
-        console.print(Text("Nothing was asked in this time.", style="dim"))
-        return
-    console.print(f"{body.asked:,} questions, {body.unanswered:,} of them without an answer")
-    often = [
-        (f"{one.asked:,}", f"{one.unanswered:,}" if one.unanswered else "", one.question)
-        for one in body.often
-    ]
-    if often:
-        console.print()
-        console.print(table((right("asked"), right("no answer"), fold("question")), often))
-    for title, counts in (
-        ("type", body.types),
-        ("topic", body.topics),
-        ("taxonomy", body.taxonomy),
-        ("word", body.terms),
-        (body.unit, body.periods),
-    ):
-        _print_counts(console, title, counts)
-
-
-def _print_counts(console: Console, title: str, counts: Sequence[PatternCountBody]) -> None:
-    rows = [
-        (f"{one.asked:,}", f"{one.unanswered:,}" if one.unanswered else "", one.name)
-        for one in counts
-        if one.asked
-    ]
-    if rows:
-        console.print()
-        console.print(table((right("asked"), right("no answer"), fold(title)), rows))
-
+# --- for Prometheus --------------------------------------------------------------------------
 
 # Seconds: a step takes milliseconds without a model, and up to two minutes with one.
 BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
@@ -415,6 +292,7 @@ OPEN_METRICS = f"{OPEN_METRICS_NAME}; version=1.0.0"
 _STEPS, _WHOLE = "wellread_step_seconds", "wellread_answer_seconds"
 _ANSWERERS = {EXTRACTIVE, CATALOGUE, BEFORE, NOBODY}
 _CALLED = ("purpose", "provider", "model")
+# What each counter says, and its labels.
 # What each counter says, and its labels.
 _COUNTERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "wellread_questions": ("Questions asked, by what came of them.", ("outcome",)),
@@ -431,6 +309,14 @@ _COUNTERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "wellread_provider_seconds": ("Seconds that calls of models took.", _CALLED),
 }
 Key = tuple[str, ...]
+_GAP = ("kind", "status")
+
+
+@router.get("/metrics", response_class=Response)
+def prometheus(kb: WholeKb, request: Request) -> Response:
+    """Counters, histograms and gauges for Prometheus, as text or OpenMetrics."""
+    content, media_type = prometheus_text(kb, request.headers.get("accept", ""))
+    return Response(content, headers={"content-type": media_type, "cache-control": "no-store"})
 
 
 def prometheus_text(kb: KnowledgeBase, accept: str) -> tuple[bytes, str]:
@@ -542,45 +428,3 @@ def _gauges(kb: KnowledgeBase) -> Iterator[Metric]:
     info = GaugeMetricFamily("wellread_build_info", "The release that runs.", labels=["version"])
     info.add_metric([version("wellread")], 1.0)
     yield info
-
-
-_GAP = ("kind", "status")
-
-
-ANSWERS_MEASURED = 200
-
-
-class StepLatencyBody(PlainBody):
-    """Seconds of one step: half of the ``answers`` that have it took less than ``median``."""
-
-    name: str
-    answers: int
-    median: float
-    p95: float
-
-
-def step_latencies(kb: KnowledgeBase) -> tuple[StepLatencyBody, ...]:
-    """Each step of the newest stored answers, the slowest first.
-
-    A step that an answer went through several times (a question in parts) counts once, as the sum.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
-    found: defaultdict[str, list[float]] = defaultdict(list)
-    for steps in kb.catalogue.sessions.steps(kb.asker.owner, ANSWERS_MEASURED):
-        seconds: defaultdict[str, float] = defaultdict(float)
-        for step in steps:
-            seconds[step.name] += step.seconds
-        for name, taken in seconds.items():
-            found[name].append(taken)
-    bodies = (
-        StepLatencyBody(
-            name=name,
-            answers=len(taken),
-            median=round(percentile(taken, 0.5), 4),
-            p95=round(percentile(taken, 0.95), 4),
-        )
-        for name, taken in found.items()
-    )
-    return tuple(sorted(bodies, key=lambda one: (-one.median, -one.p95, one.name)))

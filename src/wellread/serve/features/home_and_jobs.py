@@ -1,36 +1,48 @@
-"""Reports about a home: of ``add``, ``stats``, ``verify``, ``remove``, ``export`` and settings."""
+"""A home and what was done to it: what it holds, runs and their sources, calls of models."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, cast, get_args
+from typing import Annotated, Literal, cast, get_args
 from urllib.parse import unquote
 
-from pydantic import BeforeValidator
+from anyio import to_thread
+from fastapi import HTTPException, Query, Request
 from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
 from wellread.calls import EMBED_PASSAGE
 from wellread.errors import SourceError
-from wellread.ingest.pipeline.job_log import Report
+from wellread.ingest.backup import BackupReport
+from wellread.ingest.integrity.damage import Problem
+from wellread.ingest.integrity.verify import VerifyReport
+from wellread.ingest.pipeline.job_log import Report, end_dead_jobs
+from wellread.ingest.remove import RemoveReport
 from wellread.kb import KnowledgeBase
 from wellread.kb.home_catalogue import files_of
-from wellread.kb.language_models import Level, Period, Standing, dollars
-from wellread.kb.seen_by import sees_all
+from wellread.kb.language_models import Budget, Level, Standing, dollars
+from wellread.kb.seen_by import sees_all, whole_of
 from wellread.models.prices import SET_PRICES, is_listed, named, tariff_of
-from wellread.serve.features.views import PlainBody
+from wellread.serve.features.feature import FAR, FeatureRouter, Many
+from wellread.serve.features.people import check_may_edit
+from wellread.serve.guards.asking_rights import Kb, to_change
 from wellread.serve.terminal import SHORT_ID, right, table, whole
-from wellread.store.catalogue.run_logs import ItemStatus, Job, Total
+from wellread.serve.views import FACES, PlainShape, Shape, show_plain
+from wellread.store.catalogue.run_logs import ItemStatus, Job, JobItem, Total
 from wellread.store.recovery.copies import CatalogueCopy
+from wellread.store.schema.catalogue_values import KindCount
 from wellread.text.words import harmless, harmless_line
 
+router = FeatureRouter()
 MOST_REASONS = 20
+MOST_DAYS = 400  # older calls are forgotten
 STATUS_STYLE = {
     "added": "green",
     "updated": "cyan",
@@ -38,121 +50,34 @@ STATUS_STYLE = {
     "failed": "bold red",
     "removed": "magenta",
 }
+_STATE_STYLE = {
+    "running": "cyan",
+    "done": "green",
+    "failed": "bold red",
+    "cancelled": "yellow",
+    "interrupted": "yellow",
+}
+
+show_plain(JobItem)
+show_plain(Job, "* -host -pid -cancel")
+show_plain(KindCount, "name=collection kind documents passages")
+show_plain(Problem)
+show_plain(VerifyReport)
+show_plain(
+    RemoveReport, "* traces", traces=(tuple[str, ...], lambda report: list(map(str, report.traces)))
+)
+show_plain(BackupReport, "file=path bytes=size files documents passages")
+show_plain(CatalogueCopy, "name made_at bytes=size sound", sound=(bool, lambda copy: copy.sound()))
+
+# --- what a home holds -----------------------------------------------------------------------
 
 
-class JobSourceBody(PlainBody):
-    """How one source fared; ``seconds`` it took to parse."""
-
-    uri: str
-    status: str
-    reason: str
-    seconds: float
-    documents: int
-    passages: int
-
-    def line(self, figures: str = "") -> Text:
-        """The source as a line: how it fared, ``figures``, its name, and why."""
-        return Text.assemble(
-            (f"{self.status:<9} ", STATUS_STYLE.get(self.status, "")),
-            figures,
-            harmless(named_source(self.uri)),
-            (f"  {harmless(self.reason)}" if self.reason else "", "dim"),
-        )
-
-
-class ReportBody(PlainBody):
-    """A run of ``add`` or ``sync`` with every source."""
-
-    collection: str
-    counts: dict[str, int]
-    passages: int
-    seconds: float
-    job: str
-    cancelled: bool
-    sources: tuple[JobSourceBody, ...]
-    notes: tuple[str, ...]
-
-
-def report_body(report: Report, collection: str) -> ReportBody:
-    """A run as JSON."""
-    return ReportBody.of(
-        report,
-        collection=collection,
-        counts=report.counts(),
-        job=report.job_id,
-        sources=report.rows,
-    )
-
-
-def print_report(console: Console, report: ReportBody) -> None:
-    """How many sources were added, updated, unchanged, skipped, failed, and why those last two."""
-    for note in report.notes:
-        console.print(Text(harmless_line(note), style="yellow"), soft_wrap=True)
-    if not report.sources and not report.cancelled:
-        console.print(Text("Nothing to add: no file was found there.", style="yellow"))
-        return
-    rows = (
-        (Text(status, style=STATUS_STYLE.get(status, "") if count else "dim"), f"{count:,}")
-        for status, count in report.counts.items()
-    )
-    console.print(table(("", right("")), rows, show_header=False))
-    _print_reasons(console, report)
-    rate = report.passages / report.seconds if report.seconds else 0.0
-    speed = f" ({rate:,.0f}/s)" if report.passages else ""
-    into = f" into “{report.collection}”"
-    line = f"{report.passages:,} passages in {report.seconds:.1f} s{speed}{into}"
-    console.print(Text(harmless(line), style="dim"))
-    if report.cancelled:
-        again = f"wellread jobs resume {report.job}"
-        console.print(Text(f"Stopped before it was done; go on with: {again}", style="yellow"))
-
-
-def _print_reasons(console: Console, report: ReportBody) -> None:
-    """One line per failed source; skipped ones, notes and long lists are grouped by reason."""
-    failed = [row for row in report.sources if row.status == "failed"]
-    lines = [(f"failed   {named_source(row.uri)}: ", row.reason) for row in failed[:MOST_REASONS]]
-    if len(failed) > MOST_REASONS:
-        counts = Counter(row.reason for row in failed[MOST_REASONS:])
-        lines += [(f"failed   {count:,} more: ", reason) for reason, count in counts.most_common()]
-    others = [row for row in report.sources if row.status != "failed" and row.reason]
-    lines += _grouped("skipped  ", [row for row in others if row.status == "skipped"])
-    lines += _grouped("removed  ", [row for row in others if row.status == "removed"])
-    lines += _grouped("note     ", [row for row in others if row.status in ("added", "updated")])
-    for head, reason in lines[:MOST_REASONS]:
-        style = "red" if head.startswith("failed") else "yellow"
-        line = Text.assemble((harmless(head), style), harmless(reason))
-        console.print(line, soft_wrap=True)
-    if len(lines) > MOST_REASONS:
-        console.print(
-            f"… and {len(lines) - MOST_REASONS:,} more reasons; --json lists every source"
-        )
-
-
-def _grouped(head: str, rows: Sequence[JobSourceBody]) -> list[tuple[str, str]]:
-    """A line for each reason, with an example."""
-    examples = {row.reason: row.uri for row in reversed(rows)}
-    lines = []
-    for reason, count in Counter(row.reason for row in rows).most_common():
-        example = named_source(examples[reason])
-        which = example if count == 1 else f"{count:,} files, for example {example}"
-        lines.append((f"{head}{which}: ", reason))
-    return lines
-
-
-class KindCountBody(PlainBody):
-    """Documents and passages of one kind in one collection."""
-
-    name: str
-    kind: str
-    documents: int
-    passages: int
-
-
-class HoldingsBody(PlainBody):
+class HoldingsBody(PlainShape):
     """What a home holds.
 
-    ``fingerprint`` is what shaped the index, null when nothing was ever added; ``waiting`` passages
-    are found by their words and not by their meaning yet.
+    Attributes:
+        fingerprint: what shaped the index, null when nothing was ever added.
+        waiting: passages that are found by their words and not by their meaning yet.
     """
 
     home: str
@@ -161,7 +86,16 @@ class HoldingsBody(PlainBody):
     passages: int
     waiting: int
     fingerprint: dict[str, object] | None
-    collections: tuple[KindCountBody, ...]
+    collections: tuple[KindCount, ...]
+
+
+class HealthBody(Shape):
+    """Whether the server answers, and what it answers from."""
+
+    status: Literal["ok"]
+    documents: int
+    passages: int
+    version: str
 
 
 def holdings_body(kb: KnowledgeBase) -> HoldingsBody:
@@ -179,7 +113,7 @@ def holdings_body(kb: KnowledgeBase) -> HoldingsBody:
         passages=sum(row.passages for row in rows),
         waiting=kb.catalogue.vectors.passages_owed(),
         fingerprint=asdict(live.fingerprint) if live else None,
-        collections=tuple(KindCountBody.of(row, name=row.collection) for row in rows),
+        collections=tuple(rows),
     )
 
 
@@ -190,231 +124,79 @@ def _sizes(home: Path) -> Iterator[int]:
             yield path.stat().st_size
 
 
-def print_holdings(console: Console, holdings: HoldingsBody) -> None:
-    """Documents and passages per collection and kind, the index and the size on disk."""
-    if holdings.collections:
-        rows = [
-            (row.name, row.kind, f"{row.documents:,}", f"{row.passages:,}")
-            for row in holdings.collections
-        ]
-        rows.append(("all", "", f"{holdings.documents:,}", f"{holdings.passages:,}"))
-        columns = ("collection", "kind", right("documents"), right("passages"))
-        console.print(table(columns, rows))
-    else:
-        console.print("The knowledge base is empty. Add something: wellread add PATH")
-    console.print(Text(f"\nHome   {holdings.home}, {size_words(holdings.bytes)}"), soft_wrap=True)
-    index = holdings.fingerprint
-    shape = f"{index['embedder']}, {index['chunking']}" if index else "not built yet"
-    console.print(Text(f"Index  {shape}"), soft_wrap=True)
-    if holdings.waiting:
-        waiting = f"{holdings.waiting:,} passages are found by their words only so far"
-        console.print(Text(f"       {waiting}; any add or sync finishes them", style="yellow"))
+# --- runs ------------------------------------------------------------------------------------
 
 
-class ProblemBody(PlainBody):
-    """Something that does not match."""
-
-    kind: str
-    subject: str
-    detail: str
-    repaired: bool
-
-
-class VerifyBody(PlainBody):
-    """What each store counts, and what does not match."""
-
-    counts: dict[str, int]
-    problems: tuple[ProblemBody, ...]
-    notes: tuple[str, ...]
-
-
-def print_verify(console: Console, report: VerifyBody) -> None:
-    """What each store counts, and what does not match."""
-    rows = ((name.replace("_", " "), f"{count:,}") for name, count in report.counts.items())
-    console.print(table(("", right("")), rows, show_header=False))
-    for problem in report.problems:
-        state, style = ("repaired", "green") if problem.repaired else ("problem", "bold red")
-        told = harmless(f"{problem.kind}: {problem.subject}: {problem.detail}")
-        console.print(Text.assemble((f"{state}  ", style), told), soft_wrap=True)
-    for note in report.notes:
-        console.print(Text(harmless(f"note  {note}"), style="yellow"), soft_wrap=True)
-    left = sum(not problem.repaired for problem in report.problems)
-    if left:
-        hint = "`wellread verify --repair` mends what can be mended"
-        console.print(Text(f"{left:,} problems. {hint}.", style="bold red"))
-    else:
-        console.print(Text("Everything matches.", style="green"))
-
-
-def print_watched(console: Console, report: ReportBody) -> None:
-    """What a look at the watched places brought: a line per source that is not as it was."""
-    for row in report.sources:
-        if row.status not in ("unchanged", "skipped"):
-            console.print(row.line(), soft_wrap=True)
-
-
-class RemoveBody(PlainBody):
-    """What was removed, and the traces that were found afterwards."""
-
-    sources: tuple[str, ...]
-    documents: int
-    counts: dict[str, int]
-    answers: int
-    looked_for: int
-    shared: int
-    purged: bool | None
-    server: bool
-    traces: tuple[str, ...]
-
-
-UNSEEN = (
-    "The server's own files, its write-ahead log, replicas and backups were not looked at: what "
-    "was removed leaves them as the server recycles them (docs/team.md)."
-)
-
-
-def print_remove(console: Console, report: RemoveBody) -> None:
-    """What went, and whether anything of it was found afterwards."""
-    console.print(f"Removed {len(report.sources):,} sources and {report.documents:,} documents.")
-    if report.traces:
-        console.print(Text(f"{len(report.traces):,} traces are left:", style="bold red"))
-        for trace in report.traces:
-            console.print(Text(harmless(trace)), soft_wrap=True)
-    elif report.looked_for:
-        where = "the catalogue's tables" if report.server else "the catalogue"
-        told = (
-            f"Looked for {report.looked_for:,} of their sentences in {where}, the index and the "
-            "files of the home: no trace is left."
-        )
-        console.print(Text(told, style="green"), soft_wrap=True)
-        if report.server:
-            console.print(Text(UNSEEN, style="yellow"), soft_wrap=True)
-    else:
-        console.print("They held no sentence of their own that could be looked for.")
-    if report.answers:
-        console.print(f"{report.answers:,} stored answers are stale now and lost what they quoted.")
-    if report.purged is False:
-        again = "their bytes leave the disk with the next remove or verify --repair"
-        console.print(Text(f"A reader was busy: {again}.", style="yellow"))
-
-
-class BackupBody(PlainBody):
-    """What an archive holds."""
-
-    file: str
-    bytes: int
-    files: int
-    documents: int
-    passages: int
-
-
-def print_backup(console: Console, report: BackupBody) -> None:
-    """What the archive holds."""
-    console.print(
-        f"{report.documents:,} documents with {report.passages:,} passages in {report.file} "
-        f"({size_words(report.bytes)})",
-        soft_wrap=True,
-    )
-
-
-def named_source(uri: str) -> str:
-    """The address as a person writes it, on one line whatever the name of the file says."""
-    return harmless_line(unquote(uri.removeprefix("file://")))
-
-
-def size_words(count: int) -> str:
-    """A number of bytes with its unit."""
-    size = float(count)
-    for unit in ("bytes", "kB", "MB"):
-        if size < 1000:
-            return f"{size:,.0f} {unit}" if unit == "bytes" else f"{size:,.1f} {unit}"
-        size /= 1000
-    return f"{size:,.1f} GB"
-
-
-class CopyBody(PlainBody):
-    """One backup; ``sound``: its bytes are those that were written."""
-
-    name: str
-    made_at: datetime
-    bytes: int
-    sound: bool
-
-
-class CopiesBody(PlainBody):
-    """The backups of a home, newest first."""
-
-    backups: tuple[CopyBody, ...]
-
-    @classmethod
-    def of_copies(cls, copies: Iterable[CatalogueCopy]) -> CopiesBody:
-        """Those of a folder."""
-        bodies = (
-            CopyBody(name=one.name, made_at=one.made_at, bytes=one.size, sound=one.sound())
-            for one in copies
-        )
-        return cls(backups=tuple(bodies))
-
-
-def print_copies(console: Console, body: CopiesBody) -> None:
-    """A line per backup."""
-    if not body.backups:
-        console.print("There is no backup yet: runs of add and sync make them.")
-        return
-    rows = (
-        (f"{one.made_at:%Y-%m-%d %H:%M}", size_words(one.bytes), _soundness(one.sound), one.name)
-        for one in body.backups
-    )
-    console.print(table(("made (UTC)", right("size"), "", "name"), rows))
-
-
-def _soundness(sound: bool) -> str:
-    return "" if sound else "damaged"
-
-
-Moment = Annotated[
-    str, BeforeValidator(lambda given: given.isoformat() if isinstance(given, datetime) else given)
-]
-
-_STATE_STYLE = {
-    "running": "cyan",
-    "done": "green",
-    "failed": "bold red",
-    "cancelled": "yellow",
-    "interrupted": "yellow",
-}
-
-
-class JobBody(PlainBody):
-    """One run. ``passages`` are found by words, ``vectors`` of them by meaning as well."""
-
-    id: str
-    action: str
-    collection: str
-    inputs: list[str]
-    state: str
-    reason: str
-    started_at: Moment
-    finished_at: Moment | None
-    total: int
-    done: int
-    passages: int
-    vectors: int
-    failed: int
-
-
-class JobsBody(PlainBody):
+class JobsBody(PlainShape):
     """The newest runs, and passages of any run that still wait for their vector."""
 
-    jobs: list[JobBody]
+    jobs: tuple[Job, ...]
     waiting: int
 
 
-class JobDetailBody(JobBody):
+class JobDetailBody(PlainShape, line="*job counts sources"):
     """One run with its sources."""
 
-    counts: dict[str, int]
-    sources: list[JobSourceBody]
+    job: Job
+    counts: Mapping[str, int]
+    sources: Sequence[JobItem]
+
+
+class ReportBody(
+    PlainShape,
+    line="""collection counts passages=report.passages seconds=report.seconds job=report.job_id
+    cancelled=report.cancelled sources=report.rows notes=report.notes""",
+    counts=(dict[str, int], lambda body: body.report.counts()),
+):
+    """A run of ``add`` or ``sync`` with every source."""
+
+    collection: str
+    report: Report
+
+
+def report_body(report: Report, collection: str) -> ReportBody:
+    """A run as it goes out."""
+    return ReportBody(collection=collection, report=report)
+
+
+@router.get("/api/jobs")
+def jobs(kb: Kb, limit: Many = 20) -> JobsBody:
+    """The newest runs, newest first."""
+    end_dead_jobs(whole_of(kb))
+    waiting = kb.catalogue.vectors.passages_owed()
+    return JobsBody(jobs=tuple(kb.catalogue.jobs.newest(limit)), waiting=waiting)
+
+
+@router.get("/api/jobs/{job_id}")
+def job(
+    kb: Kb,
+    job_id: str,
+    status: ItemStatus | None = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    offset: Annotated[int, Query(ge=0, le=FAR)] = 0,
+) -> JobDetailBody:
+    """One run with its sources, in the order in which they were done."""
+    end_dead_jobs(whole_of(kb))
+    found = _job(kb, job_id)
+    items = kb.catalogue.jobs.items(found.id, status, limit, offset)
+    return JobDetailBody(job=found, counts=kb.catalogue.jobs.counts(found.id), sources=items)
+
+
+@router.post("/api/jobs/{job_id}/cancel")
+def cancel_job(kb: Kb, request: Request, job_id: str) -> Job:
+    """Ask a running job to stop; what it has written stays. 404 when it is not running."""
+    found = _job(kb, job_id)
+    check_may_edit(request, found.collection)
+    if not to_change(kb, found.collection).catalogue.jobs.cancel(found.id):
+        raise HTTPException(404, f"job {job_id} is not running")
+    return found
+
+
+def _job(kb: KnowledgeBase, job_id: str) -> Job:
+    found = kb.catalogue.jobs.get(job_id)
+    if found is None:
+        raise HTTPException(404, f"there is no job {job_id}")
+    return found
 
 
 def job_named(kb: KnowledgeBase, given: str) -> Job | None:
@@ -436,83 +218,23 @@ def item_status(given: str) -> ItemStatus | None:
     return cast(ItemStatus, given)
 
 
-def print_jobs(console: Console, found: Sequence[JobBody]) -> None:
-    """A line per job."""
-    if not found:
-        console.print("Nothing was run yet. Add something: wellread add PATH")
-        return
-    columns = ("job", "what", "collection", "state", "started", right("sources"), right("passages"))
-    rows = (
-        (
-            job.id.removeprefix("job_")[:SHORT_ID],
-            job.action,
-            job.collection,
-            _state(job),
-            f"{datetime.fromisoformat(job.started_at).astimezone():%Y-%m-%d %H:%M}",
-            f"{job.done:,}/{job.total:,}",
-            f"{job.vectors:,}/{job.passages:,}",
-        )
-        for job in found
-    )
-    console.print(table(columns, rows))
+# --- calls of models -------------------------------------------------------------------------
+
+show_plain(Budget, "period since limit=dollars spent left")
+FACES.show(Total)
 
 
-def _state(job: JobBody) -> Text:
-    """How a run ended, and how many of its sources could not be read."""
-    told = Text(job.state, style=_STATE_STYLE.get(job.state, ""))
-    return told.append(f", {job.failed:,} failed", style="red") if job.failed else told
-
-
-def print_job(console: Console, job: JobDetailBody) -> None:
-    """One job with a line per source."""
-    style = _STATE_STYLE.get(job.state, "")
-    into = f" into “{harmless(job.collection)}”" if job.collection else ""
-    console.print(Text.assemble(f"{job.action}{into}: ", (job.state, style)))
-    if job.reason:
-        console.print(Text(harmless(job.reason), style=style), soft_wrap=True)
-    told = ", ".join(f"{count:,} {status}" for status, count in job.counts.items())
-    console.print(
-        f"{job.done:,} of {job.total:,} sources ({told or 'none'}); {job.passages:,} passages "
-        f"found by words, {job.vectors:,} by meaning as well"
-    )
-    for item in job.sources:
-        line = item.line(f"{item.seconds:6.2f} s  {item.passages:>5,}  ")
-        console.print(line, soft_wrap=True)
-
-
-MOST_DAYS = 400  # older calls are forgotten
-
-
-class CallsBody(PlainBody):
+class CallsLine(PlainShape, line="*total price_known"):
     """Calls of one day (UTC), purpose and model. ``cost`` in US dollars, 0 without a known price.
 
     ``seconds`` is the sum of what each call took.
     """
 
-    day: date
-    purpose: str
-    provider: str
-    model: str
-    calls: int
-    failed: int
-    input_tokens: int
-    output_tokens: int
-    cost: float
+    total: Total
     price_known: bool
-    seconds: float
 
 
-class BudgetBody(PlainBody):
-    """A budget in US dollars; what runs counts with the most that it may cost."""
-
-    period: Period
-    since: datetime
-    limit: float
-    spent: float
-    left: float
-
-
-class UsageReportBody(PlainBody):
+class UsageReport(PlainShape):
     """Calls since midnight (UTC) some days ago, the newest day first.
 
     ``questions_cost`` is what counts in the budget: all but reading material in.
@@ -526,11 +248,37 @@ class UsageReportBody(PlainBody):
     cost: float
     questions_cost: float
     budget_level: Level
-    budgets: list[BudgetBody]
-    lines: list[CallsBody]
+    budgets: tuple[Budget, ...]
+    lines: tuple[CallsLine, ...]
 
 
-def usage_body(kb: KnowledgeBase, days: int) -> UsageReportBody:
+@router.get("/api/usage")
+def usage(kb: Kb, days: Annotated[int, Query(ge=1, le=MOST_DAYS)] = 30) -> UsageReport:
+    """Calls of models by day, purpose and model, and the budgets as they stand."""
+    return usage_body(kb, days)
+
+
+@router.get("/healthz")
+async def healthz(kb: Kb, request: Request) -> HealthBody:
+    """Whether the server answers, and what it answers from; 0 to who is not signed in."""
+    room = request.app.state.room_for_health
+    counted = "read" in request.state.rights.scopes
+    return await to_thread.run_sync(_health, kb, counted, limiter=room)
+
+
+def _health(kb: KnowledgeBase, counted: bool) -> HealthBody:
+    stats = kb.catalogue.stats()  # also where nothing is told: it shows that they can be read
+    if not counted:
+        stats = []
+    return HealthBody(
+        status="ok",
+        documents=sum(row.documents for row in stats),
+        passages=sum(row.passages for row in stats),
+        version=version("wellread"),
+    )
+
+
+def usage_body(kb: KnowledgeBase, days: int) -> UsageReport:
     """The calls of today (UTC) and the days before it, ``days`` altogether, and the budgets.
 
     Raises:
@@ -541,7 +289,7 @@ def usage_body(kb: KnowledgeBase, days: int) -> UsageReportBody:
     totals = kb.catalogue.calls.totals(since)
     # What all together spent says when others asked.
     standing = kb.ledger.standing() if sees_all(kb) else Standing()
-    return UsageReportBody.of(
+    return UsageReport(
         days=days,
         since=since,
         calls=sum(one.calls for one in totals),
@@ -550,8 +298,8 @@ def usage_body(kb: KnowledgeBase, days: int) -> UsageReportBody:
         cost=sum(one.cost for one in totals),
         questions_cost=sum(one.cost for one in totals if one.purpose != EMBED_PASSAGE),
         budget_level=standing.level,
-        budgets=[BudgetBody.of(budget, limit=budget.dollars) for budget in standing.budgets],
-        lines=[CallsBody.of(one, price_known=_priced(kb, one)) for one in totals],
+        budgets=standing.budgets,
+        lines=tuple(CallsLine(total=one, price_known=_priced(kb, one)) for one in totals),
     )
 
 
@@ -568,7 +316,238 @@ def _priced(kb: KnowledgeBase, total: Total) -> bool:
     return is_listed(total.provider, total.model)
 
 
-def print_usage(console: Console, report: UsageReportBody) -> None:
+# --- on a terminal ---------------------------------------------------------------------------
+
+
+def source_line(row: JobItem, figures: str = "") -> Text:
+    """How a source fared as a line: its status, ``figures``, its name, and why."""
+    return Text.assemble(
+        (f"{row.status:<9} ", STATUS_STYLE.get(row.status, "")),
+        figures,
+        harmless(named_source(row.uri)),
+        (f"  {harmless(row.reason)}" if row.reason else "", "dim"),
+    )
+
+
+def print_report(console: Console, body: ReportBody) -> None:
+    """How many sources were added, updated, unchanged, skipped, failed, and why those last two."""
+    report = body.report
+    for note in report.notes:
+        console.print(Text(harmless_line(note), style="yellow"), soft_wrap=True)
+    if not report.rows and not report.cancelled:
+        console.print(Text("Nothing to add: no file was found there.", style="yellow"))
+        return
+    rows = (
+        (Text(status, style=STATUS_STYLE.get(status, "") if count else "dim"), f"{count:,}")
+        for status, count in report.counts().items()
+    )
+    console.print(table(("", right("")), rows, show_header=False))
+    _print_reasons(console, report.rows)
+    rate = report.passages / report.seconds if report.seconds else 0.0
+    speed = f" ({rate:,.0f}/s)" if report.passages else ""
+    line = f"{report.passages:,} passages in {report.seconds:.1f} s{speed} into “{body.collection}”"
+    console.print(Text(harmless(line), style="dim"))
+    if report.cancelled:
+        again = f"wellread jobs resume {report.job_id}"
+        console.print(Text(f"Stopped before it was done; go on with: {again}", style="yellow"))
+
+
+def _print_reasons(console: Console, rows: Sequence[JobItem]) -> None:
+    """One line per failed source; skipped ones, notes and long lists are grouped by reason."""
+    failed = [row for row in rows if row.status == "failed"]
+    lines = [(f"failed   {named_source(row.uri)}: ", row.reason) for row in failed[:MOST_REASONS]]
+    if len(failed) > MOST_REASONS:
+        counts = Counter(row.reason for row in failed[MOST_REASONS:])
+        lines += [(f"failed   {count:,} more: ", reason) for reason, count in counts.most_common()]
+    others = [row for row in rows if row.status != "failed" and row.reason]
+    lines += _grouped("skipped  ", [row for row in others if row.status == "skipped"])
+    lines += _grouped("removed  ", [row for row in others if row.status == "removed"])
+    lines += _grouped("note     ", [row for row in others if row.status in ("added", "updated")])
+    for head, reason in lines[:MOST_REASONS]:
+        style = "red" if head.startswith("failed") else "yellow"
+        line = Text.assemble((harmless(head), style), harmless(reason))
+        console.print(line, soft_wrap=True)
+    if len(lines) > MOST_REASONS:
+        console.print(
+            f"… and {len(lines) - MOST_REASONS:,} more reasons; --json lists every source"
+        )
+
+
+def _grouped(head: str, rows: Sequence[JobItem]) -> list[tuple[str, str]]:
+    """A line for each reason, with an example."""
+    examples = {row.reason: row.uri for row in reversed(rows)}
+    lines = []
+    for reason, count in Counter(row.reason for row in rows).most_common():
+        example = named_source(examples[reason])
+        which = example if count == 1 else f"{count:,} files, for example {example}"
+        lines.append((f"{head}{which}: ", reason))
+    return lines
+
+
+def print_holdings(console: Console, holdings: HoldingsBody) -> None:
+    """Documents and passages per collection and kind, the index and the size on disk."""
+    if holdings.collections:
+        rows: list[tuple[str, ...]] = [
+            (row.collection, row.kind, f"{row.documents:,}", f"{row.passages:,}")
+            for row in holdings.collections
+        ]
+        rows.append(("all", "", f"{holdings.documents:,}", f"{holdings.passages:,}"))
+        columns = ("collection", "kind", right("documents"), right("passages"))
+        console.print(table(columns, rows))
+    else:
+        console.print("The knowledge base is empty. Add something: wellread add PATH")
+    console.print(Text(f"\nHome   {holdings.home}, {size_words(holdings.bytes)}"), soft_wrap=True)
+    index = holdings.fingerprint
+    shape = f"{index['embedder']}, {index['chunking']}" if index else "not built yet"
+    console.print(Text(f"Index  {shape}"), soft_wrap=True)
+    if holdings.waiting:
+        waiting = f"{holdings.waiting:,} passages are found by their words only so far"
+        console.print(Text(f"       {waiting}; any add or sync finishes them", style="yellow"))
+
+
+def print_verify(console: Console, report: VerifyReport) -> None:
+    """What each store counts, and what does not match."""
+    rows = ((name.replace("_", " "), f"{count:,}") for name, count in report.counts.items())
+    console.print(table(("", right("")), rows, show_header=False))
+    for problem in report.problems:
+        state, style = ("repaired", "green") if problem.repaired else ("problem", "bold red")
+        told = harmless(f"{problem.kind}: {problem.subject}: {problem.detail}")
+        console.print(Text.assemble((f"{state}  ", style), told), soft_wrap=True)
+    for note in report.notes:
+        console.print(Text(harmless(f"note  {note}"), style="yellow"), soft_wrap=True)
+    left = sum(not problem.repaired for problem in report.problems)
+    if left:
+        hint = "`wellread verify --repair` mends what can be mended"
+        console.print(Text(f"{left:,} problems. {hint}.", style="bold red"))
+    else:
+        console.print(Text("Everything matches.", style="green"))
+
+
+def print_watched(console: Console, body: ReportBody) -> None:
+    """What a look at the watched places brought: a line per source that is not as it was."""
+    for row in body.report.rows:
+        if row.status not in ("unchanged", "skipped"):
+            console.print(source_line(row), soft_wrap=True)
+
+
+UNSEEN = (
+    "The server's own files, its write-ahead log, replicas and backups were not looked at: what "
+    "was removed leaves them as the server recycles them (docs/team.md)."
+)
+
+
+def print_remove(console: Console, report: RemoveReport) -> None:
+    """What went, and whether anything of it was found afterwards."""
+    console.print(f"Removed {len(report.sources):,} sources and {report.documents:,} documents.")
+    if report.traces:
+        console.print(Text(f"{len(report.traces):,} traces are left:", style="bold red"))
+        for trace in report.traces:
+            console.print(Text(harmless(str(trace))), soft_wrap=True)
+    elif report.looked_for:
+        where = "the catalogue's tables" if report.server else "the catalogue"
+        told = (
+            f"Looked for {report.looked_for:,} of their sentences in {where}, the index and the "
+            "files of the home: no trace is left."
+        )
+        console.print(Text(told, style="green"), soft_wrap=True)
+        if report.server:
+            console.print(Text(UNSEEN, style="yellow"), soft_wrap=True)
+    else:
+        console.print("They held no sentence of their own that could be looked for.")
+    if report.answers:
+        console.print(f"{report.answers:,} stored answers are stale now and lost what they quoted.")
+    if report.purged is False:
+        again = "their bytes leave the disk with the next remove or verify --repair"
+        console.print(Text(f"A reader was busy: {again}.", style="yellow"))
+
+
+def print_backup(console: Console, report: BackupReport) -> None:
+    """What the archive holds."""
+    console.print(
+        f"{report.documents:,} documents with {report.passages:,} passages in {report.path} "
+        f"({size_words(report.size)})",
+        soft_wrap=True,
+    )
+
+
+def print_copies(console: Console, copies: Sequence[CatalogueCopy]) -> None:
+    """A line per backup."""
+    if not copies:
+        console.print("There is no backup yet: runs of add and sync make them.")
+        return
+    rows = (
+        (
+            f"{one.made_at:%Y-%m-%d %H:%M}",
+            size_words(one.size),
+            "" if one.sound() else "damaged",
+            one.name,
+        )
+        for one in copies
+    )
+    console.print(table(("made (UTC)", right("size"), "", "name"), rows))
+
+
+def named_source(uri: str) -> str:
+    """The address as a person writes it, on one line whatever the name of the file says."""
+    return harmless_line(unquote(uri.removeprefix("file://")))
+
+
+def size_words(count: int) -> str:
+    """A number of bytes with its unit."""
+    size = float(count)
+    for unit in ("bytes", "kB", "MB"):
+        if size < 1000:
+            return f"{size:,.0f} {unit}" if unit == "bytes" else f"{size:,.1f} {unit}"
+        size /= 1000
+    return f"{size:,.1f} GB"
+
+
+def print_jobs(console: Console, found: Sequence[Job]) -> None:
+    """A line per job."""
+    if not found:
+        console.print("Nothing was run yet. Add something: wellread add PATH")
+        return
+    columns = ("job", "what", "collection", "state", "started", right("sources"), right("passages"))
+    rows = (
+        (
+            job.id.removeprefix("job_")[:SHORT_ID],
+            job.action,
+            job.collection,
+            _state(job),
+            f"{job.started_at.astimezone():%Y-%m-%d %H:%M}",
+            f"{job.done:,}/{job.total:,}",
+            f"{job.vectors:,}/{job.passages:,}",
+        )
+        for job in found
+    )
+    console.print(table(columns, rows))
+
+
+def _state(job: Job) -> Text:
+    """How a run ended, and how many of its sources could not be read."""
+    told = Text(job.state, style=_STATE_STYLE.get(job.state, ""))
+    return told.append(f", {job.failed:,} failed", style="red") if job.failed else told
+
+
+def print_job(console: Console, body: JobDetailBody) -> None:
+    """One job with a line per source."""
+    job = body.job
+    style = _STATE_STYLE.get(job.state, "")
+    into = f" into “{harmless(job.collection)}”" if job.collection else ""
+    console.print(Text.assemble(f"{job.action}{into}: ", (job.state, style)))
+    if job.reason:
+        console.print(Text(harmless(job.reason), style=style), soft_wrap=True)
+    told = ", ".join(f"{count:,} {status}" for status, count in body.counts.items())
+    console.print(
+        f"{job.done:,} of {job.total:,} sources ({told or 'none'}); {job.passages:,} passages "
+        f"found by words, {job.vectors:,} by meaning as well"
+    )
+    for item in body.sources:
+        line = source_line(item, f"{item.seconds:6.2f} s  {item.passages:>5,}  ")
+        console.print(line, soft_wrap=True)
+
+
+def print_usage(console: Console, report: UsageReport) -> None:
     """The calls as a table, their sum, and each budget."""
     if report.lines:
         console.print(_calls_table(report))
@@ -587,15 +566,15 @@ def print_usage(console: Console, report: UsageReportBody) -> None:
         console.print(Text(note, style="yellow"))
     for budget in report.budgets:
         line = f"Budget of the {budget.period} (UTC): {dollars(budget.left)} of "
-        share = budget.left / budget.limit if budget.limit else 0.0
-        line += f"{dollars(budget.limit)} left ({share:.0%})"
+        share = budget.left / budget.dollars if budget.dollars else 0.0
+        line += f"{dollars(budget.dollars)} left ({share:.0%})"
         style = "green" if report.budget_level == "normal" else "yellow" if budget.left else "red"
         console.print(Text(line, style=style))
     if not report.budgets:
         console.print(Text("No budget is set (budget.daily, budget.monthly).", style="dim"))
 
 
-def _calls_table(report: UsageReportBody) -> Table:
+def _calls_table(report: UsageReport) -> Table:
     names = ("Calls", "Failed", "Read", "Written", "Seconds", "Cost")
     columns = [whole("Day"), whole("Purpose"), Column("Model"), *map(right, names)]
     rows = (
@@ -608,8 +587,8 @@ def _calls_table(report: UsageReportBody) -> Table:
             f"{line.input_tokens:,}",
             f"{line.output_tokens:,}",
             f"{line.seconds:,.1f}",
-            dollars(line.cost) if line.price_known else "price unknown",
+            dollars(line.cost) if known else "price unknown",
         )
-        for line in report.lines
+        for line, known in ((one.total, one.price_known) for one in report.lines)
     )
     return table(columns, rows, header_style="bold")

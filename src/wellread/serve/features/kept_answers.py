@@ -1,117 +1,97 @@
-"""Conversations and the answers that were given: listed, checked again, opened at a citation."""
+"""Answers that were given: kept in conversations, checked again, exported, rated by experts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from typing import Annotated
 
+from fastapi import Query, Response
+from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, StringConstraints
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Column
 from rich.text import Text
 
-from wellread.answers import Answer, VerdictName
-from wellread.errors import RequestError
+from wellread.answers import Answer
+from wellread.ask_settings import Style
+from wellread.errors import RequestError, UnknownNameError
+from wellread.ingest.remove import remove_conversation
 from wellread.kb import KnowledgeBase
-from wellread.learning.feedback_files import Imported
-from wellread.library.recheck import Rechecked, Standing
+from wellread.learning.feedback_files import Imported, RefusedRow
+from wellread.learning.feedback_giving import give_feedback, known_feedback
+from wellread.library.answer_export import ENDINGS, MEDIA_TYPES, Export, Format, exported
+from wellread.library.recheck import (
+    NEWEST,
+    CitationCheck,
+    Rechecked,
+    SentenceCheck,
+    named_answer,
+    stored_answer,
+    verify_again,
+)
 from wellread.serve.features.answering import AskResponse, answer_body
-from wellread.serve.features.views import Body, PlainBody, SpanBody, view_url
+from wellread.serve.features.feature import FeatureRouter, Offset, StrictModel
+from wellread.serve.guards.asking_rights import Kb
 from wellread.serve.terminal import INDENT, SHORT_ID, print_link, right, table, whole
+from wellread.serve.views import FACES, PlainShape, Shape, view_url
 from wellread.store.catalogue.asking.past_answers import SessionFacts
 from wellread.store.schema.catalogue_values import StoredAnswer
-from wellread.store.schema.feedback_values import BetterCitation, Feedback
+from wellread.store.schema.feedback_values import BetterCitation, Feedback, SentenceRating
 from wellread.text.words import harmless
 
+router = FeatureRouter()
+MOST_LISTED = 1_000
 LONGEST_TITLE = 200  # characters of what a session is called
 AROUND = 500  # characters shown on either side of an opened citation
+Listed = Annotated[int, Query(ge=1, le=MOST_LISTED)]
+
+FACES.show_whole(SessionFacts, SentenceRating)
+FACES.show(StoredAnswer, "* -owner")
+FACES.show(Feedback, "* -author")
+FACES.show(
+    BetterCitation,
+    "* view_url",
+    view_url=(str, lambda cited: _opens(cited)),
+)
+FACES.show(CitationCheck, "id number=id title standing reason", id=(str, lambda one: str(one.id)))
+FACES.show(SentenceCheck, "text before verdict=now.name method=now.method reason=now.reason")
+FACES.show(Rechecked, "id=answer.id stale citations sentences notes")
 
 
-class SessionBody(Body):
-    """A conversation; ``title`` is its first question, shortened, until it is renamed."""
-
-    id: str
-    title: str
-    turns: int
-    created_at: datetime
-    seen_at: datetime
-
-
-class SessionsBody(Body):
+class SessionsBody(Shape):
     """Conversations, the one used last first."""
 
-    sessions: tuple[SessionBody, ...]
+    sessions: tuple[SessionFacts, ...]
 
 
-class SessionDetailBody(SessionBody):
+class SessionDetailBody(Shape, line="*session answers"):
     """A conversation with its answers, oldest first."""
 
+    session: SessionFacts
     answers: tuple[AskResponse, ...]
 
 
-class RemovedBody(Body):
+class RemovedBody(Shape):
     """What was removed with a session."""
 
     id: str
     answers: int
 
 
-class StoredAnswerBody(Body):
-    """Facts about an answer; ``stale``: a source of it has changed or gone since."""
-
-    id: str
-    question: str
-    session_id: str
-    answered_by: str
-    confidence: float
-    created_at: datetime
-    stale: bool
-
-
-class StoredAnswersBody(Body):
+class StoredAnswersBody(Shape):
     """Answers, newest first."""
 
-    answers: tuple[StoredAnswerBody, ...]
+    answers: tuple[StoredAnswer, ...]
 
 
-class WholeAnswerBody(AskResponse):
+class WholeAnswerBody(Shape, line="*answer created_at=stored.created_at stale=stored.stale"):
     """An answer as it is kept."""
 
-    created_at: datetime
-    stale: bool
+    answer: AskResponse
+    stored: StoredAnswer
 
 
-class CitationCheckBody(Body):
-    """What became of a cited source; ``id`` is ``number`` as a string."""
-
-    id: str
-    number: int
-    title: str
-    standing: Standing
-    reason: str
-
-
-class SentenceCheckBody(Body):
-    """A sentence with the verdict it had, and the one it has now."""
-
-    text: str
-    before: VerdictName
-    verdict: VerdictName
-    method: str
-    reason: str
-
-
-class RecheckBody(Body):
-    """A stored answer checked against the sources as they are now."""
-
-    id: str
-    stale: bool
-    citations: tuple[CitationCheckBody, ...]
-    sentences: tuple[SentenceCheckBody, ...]
-    notes: tuple[str, ...]
-
-
-class OpenedBody(PlainBody):
+class OpenedBody(PlainShape):
     """A citation with the text around it, as the source has it now."""
 
     number: int
@@ -123,25 +103,18 @@ class OpenedBody(PlainBody):
     after: str
 
 
+def _opens(cited: BetterCitation) -> str:
+    return view_url(cited.document_id, cited.version, cited.span)
+
+
 def session_detail_body(facts: SessionFacts, answers: Sequence[Answer]) -> SessionDetailBody:
     """A conversation with its answers."""
-    return SessionDetailBody.of(facts, answers=[answer_body(answer) for answer in answers])
+    return SessionDetailBody(session=facts, answers=tuple(map(answer_body, answers)))
 
 
 def whole_body(stored: StoredAnswer, answer: Answer) -> WholeAnswerBody:
     """An answer as it is kept."""
-    return WholeAnswerBody.of(answer_body(answer), created_at=stored.created_at, stale=stored.stale)
-
-
-def recheck_body(found: Rechecked) -> RecheckBody:
-    """What checking an answer again has shown."""
-    sentences = [
-        SentenceCheckBody.of(one, one.now, verdict=one.now.name) for one in found.sentences
-    ]
-    citations = [
-        CitationCheckBody.of(one, id=str(one.id), number=one.id) for one in found.citations
-    ]
-    return RecheckBody.of(found, id=found.answer.id, citations=citations, sentences=sentences)
+    return WholeAnswerBody(answer=answer_body(answer), stored=stored)
 
 
 def opened_body(kb: KnowledgeBase, answer: Answer, number: int) -> OpenedBody:
@@ -173,6 +146,201 @@ def opened_body(kb: KnowledgeBase, answer: Answer, number: int) -> OpenedBody:
         before=(before.partition(" ")[2] or before) if len(before) >= AROUND else before,
         after=(after.rpartition(" ")[0] or after) if len(after) >= AROUND else after,
     )
+
+
+# --- as routes -------------------------------------------------------------------------------
+
+
+@router.get("/api/answers")
+def answers(kb: Kb, limit: Listed = 50, offset: Offset = 0) -> StoredAnswersBody:
+    """Facts about answers that were given, newest first."""
+    found = kb.catalogue.sessions.answers(kb.asker.owner, limit, offset)
+    return StoredAnswersBody(answers=tuple(found))
+
+
+@router.get("/api/answers/{answer_id}")
+def answer(kb: Kb, answer_id: str) -> WholeAnswerBody:
+    """An answer as it is kept; ``last`` is the newest."""
+    return whole_body(*_read(kb, answer_id))
+
+
+@router.post("/api/answers/{answer_id}/verify")
+def verify(kb: Kb, answer_id: str) -> Rechecked:
+    """Check an answer against its sources as they are now, and keep what came of it."""
+    return verify_again(kb, answer_id, kb.asker.owner)
+
+
+@router.get("/api/answers/{answer_id}/export", response_class=Response)
+def export(
+    kb: Kb,
+    answer_id: str,
+    format: Format = "markdown",
+    style: Annotated[Style | None, Query(description="of citations (Markdown)")] = None,
+    verdicts: Annotated[bool, Query(description="a footnote for each sentence")] = False,
+) -> Response:
+    """An answer as Markdown, or its sources as CSL-JSON or BibTeX."""
+    stored, given = _read(kb, answer_id)
+    name = f"{stored.id}.{ENDINGS[format]}"
+    return Response(
+        exported(kb, stored, given, Export(form=format, style=style, verdicts=verdicts)),
+        media_type=MEDIA_TYPES[format],
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    )
+
+
+@router.get("/api/sessions")
+def sessions(
+    kb: Kb,
+    query: Annotated[
+        str, Query(max_length=200, description="words that title, questions or answers have")
+    ] = "",
+    limit: Listed = 50,
+    offset: Offset = 0,
+) -> SessionsBody:
+    """Conversations, or those that have all words of ``query``; the one used last first."""
+    found = kb.catalogue.sessions.search(kb.asker.owner, query, limit, offset)
+    return SessionsBody(sessions=tuple(found))
+
+
+@router.get("/api/sessions/{session_id}")
+def session(kb: Kb, session_id: str) -> SessionDetailBody:
+    """A conversation with its answers, oldest first."""
+    facts = _known(kb, session_id)
+    turns = kb.catalogue.sessions.turns(facts.id, kb.asker.owner, MOST_LISTED)
+    return session_detail_body(facts, turns)
+
+
+class RenameRequest(StrictModel):
+    """What a conversation is to be called: 1 to 200 characters."""
+
+    title: Annotated[
+        str,
+        StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_TITLE),
+    ]
+
+
+@router.patch("/api/sessions/{session_id}")
+def rename(kb: Kb, session_id: str, request: RenameRequest) -> SessionFacts:
+    """Give a conversation another title; no later question changes it."""
+    known = _known(kb, session_id).id
+    kb.catalogue.sessions.rename(known, kb.asker.owner, request.title)
+    return _known(kb, known)
+
+
+@router.delete("/api/sessions/{session_id}")
+def remove(kb: Kb, session_id: str) -> RemovedBody:
+    """Remove a conversation with all its answers."""
+    facts = _known(kb, session_id)
+    return RemovedBody(id=facts.id, answers=remove_conversation(kb, facts.id, kb.asker.owner) or 0)
+
+
+def _read(kb: KnowledgeBase, answer_id: str) -> tuple[StoredAnswer, Answer]:
+    """What is read may be the newest; what is changed needs its id."""
+    find = named_answer if answer_id == NEWEST else stored_answer
+    return find(kb, answer_id, kb.asker.owner)
+
+
+def _known(kb: KnowledgeBase, session_id: str) -> SessionFacts:
+    facts = kb.catalogue.sessions.session(session_id, kb.asker.owner)
+    if facts is None:
+        raise UnknownNameError(
+            f"there is no session {session_id!r}", hint="GET /api/sessions lists them"
+        )
+    return facts
+
+
+# --- what experts say of them ----------------------------------------------------------------
+
+feedback_router = FeatureRouter()
+
+Rated = StrictInt | StrictFloat | None
+
+
+class CitationRequest(StrictModel):
+    """A place in a document: from ``start`` to ``end``, or where ``words`` stand."""
+
+    document_id: StrictStr = Field(alias="documentId")
+    start: StrictInt | None = None
+    end: StrictInt | None = None
+    words: StrictStr | None = None
+
+
+class SentenceRequest(StrictModel):
+    """What is said of one sentence; ``sentence`` counts from 0."""
+
+    sentence: StrictInt
+    score: Rated = Field(default=None, description="0–100; null: not rated")
+    explanation: StrictStr | None = None
+    harmful: StrictBool | None = None
+    content_issue: StrictBool | None = Field(default=None, alias="contentIssue")
+    source_fault: StrictBool | None = Field(default=None, alias="sourceFault")
+    correction: StrictStr | None = None
+    citation: CitationRequest | None = None
+
+
+class FeedbackRequest(StrictModel):
+    """What is said of an answer; who says it is not for the client to tell."""
+
+    score: Rated = Field(default=None, description="0–100; null: not rated")
+    comment: StrictStr | None = None
+    correction: StrictStr | None = None
+    citations: list[CitationRequest] | None = None
+    sentences: list[SentenceRequest] | None = None
+
+
+class FeedbackListBody(Shape):
+    """Feedback, the oldest first, and how much there is."""
+
+    feedback: tuple[Feedback, ...]
+    total: int
+
+
+class RemovedFeedbackBody(Shape):
+    """Whose feedback was removed."""
+
+    id: str
+    answer_id: str
+
+
+FACES.show_whole(Imported, RefusedRow)
+
+
+@feedback_router.put("/api/answers/{answer_id}/feedback")
+def put_feedback(kb: Kb, answer_id: str, request: FeedbackRequest) -> Feedback:
+    """Rate an answer and its sentences; what was said of it before is replaced."""
+    given = request.model_dump(exclude_unset=True)
+    return give_feedback(kb, answer_id, given, author=kb.asker.owner, whole=True)
+
+
+@feedback_router.patch("/api/answers/{answer_id}/feedback")
+def patch_feedback(kb: Kb, answer_id: str, request: FeedbackRequest) -> Feedback:
+    """Change what is given and nothing else; null takes back what was said."""
+    given = request.model_dump(exclude_unset=True)
+    return give_feedback(kb, answer_id, given, author=kb.asker.owner)
+
+
+@feedback_router.get("/api/answers/{answer_id}/feedback")
+def get_feedback(kb: Kb, answer_id: str) -> Feedback:
+    """What was said of an answer."""
+    return known_feedback(kb, answer_id, kb.asker.owner)
+
+
+@feedback_router.delete("/api/answers/{answer_id}/feedback")
+def delete_feedback(kb: Kb, answer_id: str) -> RemovedFeedbackBody:
+    """Take back all that was said of an answer."""
+    found = known_feedback(kb, answer_id, kb.asker.owner)
+    kb.catalogue.feedback.remove(found.id)
+    return RemovedFeedbackBody(id=found.id, answer_id=found.answer_id)
+
+
+@feedback_router.get("/api/feedback")
+def list_feedback(kb: Kb, limit: Listed = 50, offset: Offset = 0) -> FeedbackListBody:
+    """All feedback, the oldest first."""
+    found = kb.catalogue.feedback.every(limit=limit, offset=offset)
+    return FeedbackListBody(feedback=tuple(found), total=kb.catalogue.feedback.count())
+
+
+# --- on a terminal ---------------------------------------------------------------------------
 
 
 def print_sessions(console: Console, body: SessionsBody, *, current: str = "") -> None:
@@ -217,7 +385,7 @@ def short_answer_id(answer_id: str) -> str:
     return answer_id.removeprefix("ans_")[:SHORT_ID]
 
 
-def print_recheck(console: Console, body: RecheckBody) -> None:
+def print_recheck(console: Console, body: Rechecked) -> None:
     """What became of each source and of each sentence."""
     for one in body.citations:
         line = Text.assemble((f"[{one.id}] ", "bold cyan"), (harmless(one.title), "bold"))
@@ -225,11 +393,11 @@ def print_recheck(console: Console, body: RecheckBody) -> None:
         console.print(line)
     console.print()
     for each in body.sentences:
-        now = each.verdict
+        now = each.now.name
         console.print(Text.assemble((f"{now.symbol} ", now.style), harmless(each.text)))
         if now != each.before:
             was = f"was {each.before}, is {now}".replace("_", " ")
-            told = Text(f"{was}: {harmless(each.reason)}", style="yellow")
+            told = Text(f"{was}: {harmless(each.now.reason)}", style="yellow")
             console.print(Padding(told, (0, 0, 0, INDENT)))
     for note in body.notes:
         console.print(Text.assemble(("Note: ", "bold"), harmless(note)))
@@ -268,90 +436,7 @@ def print_opened(console: Console, body: OpenedBody) -> None:
     )
 
 
-class BetterCitationBody(Body):
-    """The place that an expert gives as the proof."""
-
-    document_id: str
-    version: str
-    span: SpanBody
-    content: str
-    view_url: str
-
-
-class SentenceRatingBody(Body):
-    """What was said of one sentence, counted from 0; null: not said."""
-
-    sentence: int
-    content: str
-    score: int | float | None
-    explanation: str
-    harmful: bool | None
-    content_issue: bool | None
-    source_fault: bool | None
-    correction: str
-    citation: BetterCitationBody | None
-
-
-class FeedbackBody(Body):
-    """What was said of an answer. ``score`` null: not rated, which is not 0."""
-
-    id: str
-    answer_id: str
-    question: str
-    created_at: datetime
-    updated_at: datetime
-    score: int | float | None
-    comment: str
-    correction: str
-    citations: tuple[BetterCitationBody, ...]
-    sentences: tuple[SentenceRatingBody, ...]
-    by: str
-    expired: str
-
-
-class FeedbackListBody(Body):
-    """Feedback, the oldest first, and how much there is."""
-
-    feedback: tuple[FeedbackBody, ...]
-    total: int
-
-
-class RemovedFeedbackBody(Body):
-    """Whose feedback was removed."""
-
-    id: str
-    answer_id: str
-
-
-class RefusedRowBody(Body):
-    """A line of a file that was not taken."""
-
-    line: int
-    reason: str
-
-
-class ImportedBody(Body):
-    """What became of a file of feedback."""
-
-    answers: tuple[str, ...]
-    refused: tuple[RefusedRowBody, ...]
-
-
-def feedback_body(given: Feedback) -> FeedbackBody:
-    """What was said of an answer."""
-    sentences = [
-        SentenceRatingBody.of(one, citation=_cited(one.citation) if one.citation else None)
-        for one in given.sentences
-    ]
-    citations = [_cited(one) for one in given.citations]
-    return FeedbackBody.of(given, sentences=sentences, citations=citations)
-
-
-def _cited(one: BetterCitation) -> BetterCitationBody:
-    return BetterCitationBody.of(one, view_url=view_url(one.document_id, one.version, one.span))
-
-
-def print_feedback(console: Console, body: FeedbackBody) -> None:
+def print_feedback(console: Console, body: Feedback) -> None:
     """What was said of the answer, then of its sentences."""
     rated = "not rated" if body.score is None else f"{body.score} of 100"
     console.print(Text(harmless(body.question), style="bold"))
@@ -376,9 +461,7 @@ def print_feedback(console: Console, body: FeedbackBody) -> None:
             if value:
                 console.print(Text(f"    {harmless(value)}"))
         if one.citation:
-            console.print(
-                Text(f"    Better: {one.citation.view_url}", style="cyan"), soft_wrap=True
-            )
+            console.print(Text(f"    Better: {_opens(one.citation)}", style="cyan"), soft_wrap=True)
     if body.expired:
         console.print(Text(f"Expired: {harmless(body.expired)}", style="yellow"))
 
@@ -402,13 +485,8 @@ def print_feedback_list(console: Console, body: FeedbackListBody) -> None:
     console.print(table(columns, rows))
 
 
-def print_imported(console: Console, body: ImportedBody) -> None:
+def print_imported(console: Console, body: Imported) -> None:
     """How much was taken, and why what was refused."""
     console.print(f"Answers whose feedback was taken: {len(body.answers):,}")
     for one in body.refused:
         console.print(Text(f"Line {one.line}: {harmless(one.reason)}", style="yellow"))
-
-
-def imported_body(found: Imported) -> ImportedBody:
-    """What became of a file."""
-    return ImportedBody.of(found)

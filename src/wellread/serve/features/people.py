@@ -1,106 +1,88 @@
-"""Users, groups, grants, keys and the audit log as the interfaces show them."""
+"""People: their accounts and keys, what they may change, what they prefer and are told."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import Annotated, cast
 
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import Query, Response
+from pydantic import Field
 from rich.console import Console
 from rich.text import Text
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from wellread.ask.retrieve.search import check_collections
-from wellread.ask.understand.followups.conversation import personas
+from wellread.ask.understand.followups.conversation import Persona, personas
 from wellread.errors import RequestError, SourceError
 from wellread.identity import LOCAL
 from wellread.ingest.sources.addresses import is_web
 from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
-from wellread.learning.preferences_learned import refreshed, revoke, set_consent, set_preferences
+from wellread.learning.preferences_learned import (
+    refreshed,
+    revoke,
+    set_consent,
+    set_preferences,
+)
 from wellread.library.uploads import upload_folder
-from wellread.questions import Language, Length, Preferences, RuleKind, SourceRule
-from wellread.serve.features.views import Body, PlainBody
+from wellread.questions import (
+    Language,
+    LearnedPreference,
+    Length,
+    Preferences,
+    RuleKind,
+    SourceRule,
+)
+from wellread.serve.features.feature import FeatureRouter, RowNumber, StrictModel
+from wellread.serve.guards.asking_rights import Kb
 from wellread.serve.guards.sign_in import FORBIDDEN
 from wellread.serve.terminal import table
+from wellread.serve.views import FACES, PlainShape, Shape, show_plain
 from wellread.store.catalogue.accounts import Accounts
+from wellread.store.catalogue.learning.notices import Notice
 from wellread.store.catalogue.learning.preference_records import KeptPreferences
-from wellread.store.schema.account_values import SCOPES, ApiKey, Rights, Scope, User
+from wellread.store.schema.account_values import (
+    SCOPES,
+    ApiKey,
+    AuditEntry,
+    Grant,
+    Rights,
+    Scope,
+    User,
+    UserGroup,
+)
 from wellread.text.words import harmless
 from wellread.types import Filters
 
+router = FeatureRouter()
 
-class UserBody(PlainBody):
+# --- accounts and keys -----------------------------------------------------------------------
+
+show_plain(User, "* -subject")
+show_plain(UserGroup)
+show_plain(Grant)
+show_plain(ApiKey, "* -user_id")
+show_plain(AuditEntry, "* -id")
+
+
+class UserBody(PlainShape, line="*user groups"):
     """An account; ``groups`` by name."""
 
-    id: str
-    name: str
-    role: str
-    local: bool
-    disabled: bool
-    issuer: str
-    created_at: datetime
+    user: User
     groups: tuple[str, ...] = ()
 
 
-class GroupBody(PlainBody):
-    """A group with the names of its members; ``source``: ``oidc`` when a provider named it."""
-
-    id: str
-    name: str
-    source: str
-    members: tuple[str, ...]
-
-
-class GrantBody(PlainBody):
-    """A collection (``*``: all) opened to a user or a group."""
-
-    collection: str
-    role: str
-    user: str
-    group: str
-
-
-class KeyBody(PlainBody):
-    """A key without itself; ``collections``: none: all that its owner may read."""
-
-    id: str
-    user: str
-    name: str
-    start: str
-    scopes: tuple[str, ...]
-    collections: tuple[str, ...] | None
-    created_at: datetime
-    expires_at: datetime | None
-    used_at: datetime | None
-
-
-class NewKeyBody(KeyBody):
+class NewKeyBody(PlainShape, line="*made key"):
     """A key, told once."""
 
+    made: ApiKey
     key: str
 
 
-class AuditBody(PlainBody):
-    """Something that somebody did."""
-
-    at: datetime
-    user: str
-    user_id: str
-    key_id: str
-    address: str
-    action: str
-    target: str
-    answer_id: str
-    question: str
-    documents: tuple[str, ...]
-    outcome: str
-
-
-class ForgottenBody(PlainBody):
+class ForgottenBody(PlainShape):
     """What went with a user, and where something of it still stands."""
 
     user: str
@@ -116,7 +98,7 @@ def user_bodies(accounts: Accounts) -> list[UserBody]:
     """All users with their groups."""
     groups = accounts.groups.every()
     return [
-        UserBody.of(user, groups=tuple(one.name for one in groups if user.name in one.members))
+        UserBody(user=user, groups=tuple(one.name for one in groups if user.name in one.members))
         for user in accounts.users.every()
     ]
 
@@ -148,7 +130,7 @@ def new_key(
         collections or None,
         until,
     )
-    return NewKeyBody.of(made, key=secret)
+    return NewKeyBody(made=made, key=secret)
 
 
 def known_scope(given: str) -> Scope:
@@ -176,6 +158,9 @@ def key_named(keys: list[ApiKey], given: str) -> ApiKey:
             f"there is {said} that {given!r} names", hint="'wellread keys list' shows their ids"
         )
     return found[0]
+
+
+# --- where somebody may add and remove material ----------------------------------------------
 
 
 def check_may_edit(request: Request, collection: str) -> None:
@@ -213,61 +198,66 @@ def check_may_read(
             )
 
 
+# --- preferences -----------------------------------------------------------------------------
+
 KINDS: tuple[RuleKind, ...] = ("document", "collection", "source_type", "site")
 MOST_RULES = 200
 
-
-class SourceRuleBody(Body):
-    """Sources, written ``KIND:VALUE``: document, collection, source_type or site."""
-
-    kind: RuleKind
-    value: str
-    title: str = Field(default="", description="of a document")
+FACES.show(SourceRule)
 
 
-class LearnedBody(Body):
+class NamedRule(Shape, line="*rule title"):
+    """Sources, written ``KIND:VALUE``: document, collection, source_type or site.
+
+    Attributes:
+        title: of a document.
+    """
+
+    rule: SourceRule
+    title: str = ""
+
+
+class Learned(Shape, line="rule effect=learned.effect why=learned.why revoked=learned.revoked"):
     """What feedback suggests; it holds unless it is revoked."""
 
-    rule: SourceRuleBody
-    effect: Literal["preferred", "lowered"]
-    why: str
-    revoked: bool
+    rule: NamedRule
+    learned: LearnedPreference
 
 
-class PersonaBody(Body):
-    """A persona of the home."""
+class PreferencesBody(
+    Shape,
+    line="""preferred lowered muted length=given.length language=given.language languages
+    persona=given.persona collection=given.collection consent learned personas""",
+    personas=(
+        tuple[dict[str, str], ...],
+        lambda body: [
+            {"id": known, "name": one.name, "prompt": one.prompt, "length": one.length}
+            for known, one in body.personas.items()
+        ],
+    ),
+):
+    """What is set, what was learned, and what can be chosen.
 
-    id: str
-    name: str
-    prompt: str
-    length: Length
+    Attributes:
+        languages: that the interface is written in.
+        consent: whether ratings may add to the preferences.
+    """
 
-
-class PreferencesBody(Body):
-    """What is set, what was learned, and what can be chosen."""
-
-    preferred: tuple[SourceRuleBody, ...]
-    lowered: tuple[SourceRuleBody, ...]
-    muted: tuple[SourceRuleBody, ...]
-    length: Length
-    language: Language
-    languages: tuple[str, ...] = Field(
-        default=("en",), description="that the interface is written in"
-    )
-    persona: str
-    collection: str
-    consent: bool = Field(description="whether ratings may add to the preferences")
-    learned: tuple[LearnedBody, ...]
-    personas: tuple[PersonaBody, ...]
+    given: Preferences
+    preferred: tuple[NamedRule, ...]
+    lowered: tuple[NamedRule, ...]
+    muted: tuple[NamedRule, ...]
+    consent: bool
+    learned: tuple[Learned, ...]
+    personas: dict[str, Persona]
+    languages: tuple[str, ...] = ("en",)
 
 
 Rules = Annotated[tuple[Annotated[str, Field(max_length=500)], ...], Field(max_length=MOST_RULES)]
 
 
-class PreferencesChange(BaseModel):
+class PreferencesChange(StrictModel, frozen=True):
     """What is to be changed; what is not given stays. Sources are written ``KIND:VALUE``."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     preferred: Rules | None = None
     lowered: Rules | None = None
@@ -279,6 +269,19 @@ class PreferencesChange(BaseModel):
     consent: bool | None = None
     revoke: Rules = Field(default=(), description="ids of documents about which was learned")
     restore: Rules = ()
+
+
+@router.get("/api/preferences")
+def preferences(kb: Kb) -> PreferencesBody:
+    """What is set, what was learned and why, and the personas that can be chosen."""
+    return preferences_body(kb, kb.asker.owner)
+
+
+@router.patch("/api/preferences")
+def change(kb: Kb, request: PreferencesChange) -> PreferencesBody:
+    """Change what is given; give or withdraw consent; revoke what was learned."""
+    change_preferences(kb, kb.asker.owner, request)
+    return preferences_body(kb, kb.asker.owner)
 
 
 def preferences_body(kb: KnowledgeBase, owner: str) -> PreferencesBody:
@@ -293,19 +296,18 @@ def preferences_body(kb: KnowledgeBase, owner: str) -> PreferencesBody:
     rules = [*given.preferred, *given.lowered, *given.muted, *(one.rule for one in kept.learned)]
     facts = kb.catalogue.facts({one.value for one in rules if one.kind == "document"})
 
-    def body(rule: SourceRule) -> SourceRuleBody:
+    def named(rule: SourceRule) -> NamedRule:
         known = facts.get(rule.value) if rule.kind == "document" else None
-        return SourceRuleBody.of(rule, title=known.title if known else "")
+        return NamedRule(rule=rule, title=known.title if known else "")
 
-    return PreferencesBody.of(
-        given,
-        kept,
-        preferred=[body(one) for one in given.preferred],
-        lowered=[body(one) for one in given.lowered],
-        muted=[body(one) for one in given.muted],
-        languages=("en",),
-        learned=[LearnedBody.of(one, rule=body(one.rule)) for one in kept.learned],
-        personas=[PersonaBody.of(one, id=name) for name, one in personas(kb).items()],
+    return PreferencesBody(
+        given=given,
+        preferred=tuple(map(named, given.preferred)),
+        lowered=tuple(map(named, given.lowered)),
+        muted=tuple(map(named, given.muted)),
+        consent=kept.consent,
+        learned=tuple(Learned(rule=named(one.rule), learned=one) for one in kept.learned),
+        personas=personas(kb),
     )
 
 
@@ -374,27 +376,28 @@ def rules_of(kb: KnowledgeBase, given: Sequence[str]) -> tuple[SourceRule, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def rule_words(rule: SourceRuleBody) -> str:
+def rule_words(named: NamedRule) -> str:
     """``document:“Title”`` or ``site:example.org``."""
-    return f"{rule.kind}:“{rule.title}”" if rule.title else f"{rule.kind}:{rule.value}"
+    return f"{named.rule.kind}:{f'“{named.title}”' if named.title else named.rule.value}"
 
 
 def print_preferences(console: Console, body: PreferencesBody) -> None:
     """What is set, then what was learned and why."""
+    given = body.given
     rows = [
         ["preferred", ", ".join(map(rule_words, body.preferred)) or "–"],
         ["ranked lower", ", ".join(map(rule_words, body.lowered)) or "–"],
         ["muted", ", ".join(map(rule_words, body.muted)) or "–"],
-        ["length", body.length or "as in the settings"],
-        ["language", f"{body.language} (the interface is written in {', '.join(body.languages)})"],
-        ["persona", body.persona or "–"],
-        ["collection", body.collection or "all"],
+        ["length", given.length or "as in the settings"],
+        ["language", f"{given.language} (the interface is written in {', '.join(body.languages)})"],
+        ["persona", given.persona or "–"],
+        ["collection", given.collection or "all"],
         ["learns from ratings", "yes" if body.consent else "no"],
     ]
     console.print(table(["Preference", "Value"], rows, header_style="bold"))
     for one in body.learned:
-        state = "revoked" if one.revoked else "in force"
-        line = f"learned: {one.effect} {rule_words(one.rule)}, {one.why} ({state})"
+        state = "revoked" if one.learned.revoked else "in force"
+        line = f"learned: {one.learned.effect} {rule_words(one.rule)}, {one.learned.why} ({state})"
         console.print(harmless(line), markup=False)
 
 
@@ -403,26 +406,42 @@ def print_personas(console: Console, body: PreferencesBody) -> None:
     if not body.personas:
         console.print("There is no persona; docs/learning.md says how to write one.")
         return
-    rows = [[one.id, one.name, one.length or "–", one.prompt] for one in body.personas]
+    rows = [[name, one.name, one.length or "–", one.prompt] for name, one in body.personas.items()]
     console.print(table(["Id", "Name", "Length", "Wish"], rows, header_style="bold"))
 
 
-class NoticeBody(Body):
-    """A notice: whom it is for, what kind it is, and the id of what it is about."""
+# --- what a person is told when they come back -----------------------------------------------
 
-    id: int
-    owner: str
-    created_at: datetime
-    kind: str
-    target: str
-    text: str
-    seen_at: datetime | None
+FACES.show(Notice)
 
 
-class NoticesBody(Body):
+class NoticesBody(Shape):
     """Notices, the newest first."""
 
-    notices: tuple[NoticeBody, ...]
+    notices: tuple[Notice, ...]
+
+
+class SeenRequest(StrictModel):
+    """Which notices were seen."""
+
+    ids: list[RowNumber] = Field(max_length=1_000)
+
+
+@router.get("/api/notices")
+def notices(
+    kb: Kb,
+    every: Annotated[bool, Query(alias="all", description="those that were seen as well")] = False,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+) -> NoticesBody:
+    """What is to be known: corrections that expired, questions that were answered since"""
+    return notices_body(kb, every=every, limit=limit)
+
+
+@router.post("/api/notices/seen", status_code=204, response_class=Response)
+def seen(kb: Kb, request: SeenRequest) -> Response:
+    """Show these notices no more"""
+    kb.catalogue.notices.mark_seen(request.ids)
+    return Response(status_code=204)
 
 
 def notices_body(kb: KnowledgeBase, *, every: bool = False, limit: int = 100) -> NoticesBody:
@@ -432,9 +451,12 @@ def notices_body(kb: KnowledgeBase, *, every: bool = False, limit: int = 100) ->
     whose feedback was imported.
     """
     told, asker = kb.catalogue.notices, kb.asker
-    if asker == LOCAL:
-        return NoticesBody.of(notices=told.newest(unseen=not every, limit=limit))
-    return NoticesBody.of(notices=told.of(asker.owner, unseen=not every, limit=limit))
+    found = (
+        told.newest(unseen=not every, limit=limit)
+        if asker == LOCAL
+        else told.of(asker.owner, unseen=not every, limit=limit)
+    )
+    return NoticesBody(notices=tuple(found))
 
 
 def print_notices(console: Console, body: NoticesBody) -> None:

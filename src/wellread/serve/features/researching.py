@@ -1,4 +1,8 @@
-"""The JSON of deep research: plans, events, reports, runs."""
+"""Deep research: runs that a server works on, their plans and events, how a terminal shows them.
+
+A run belongs to the server, not to the connection that began it; what it did and told is in the
+catalogue, so that its events can be read again, also while another process works on it.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,10 @@ import logging
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Literal
 
 import anyio
 from anyio import to_thread
-from pydantic import Field
 from rich.console import Console
 from rich.text import Text
 
@@ -23,14 +25,17 @@ from wellread.kb.seen_by import check_rights, now
 from wellread.library.answer_export import Export, exported
 from wellread.library.recheck import stored_answer
 from wellread.reports import (
+    DatedSentence,
     Facet,
-    FacetKind,
     Limits,
+    MatrixCell,
     NumberedEvent,
     PlanEvent,
     ProgressEvent,
+    ReadDocument,
     Report,
     ReportEvent,
+    ReportSection,
     ResearchEvent,
     ResearchPlan,
     ResearchRequest,
@@ -40,11 +45,13 @@ from wellread.research.research import research, usual_limits
 from wellread.research.run_state import here, queued, waits, worked_on
 from wellread.serve.error_shapes import INTERNAL, problem_of_status
 from wellread.serve.features.answering import AskResponse, answer_body, print_answer
-from wellread.serve.features.views import Body, SpanBody
 from wellread.serve.terminal import fold, right, table, whole
+from wellread.serve.views import FACES, Shape
 from wellread.store.catalogue.asking.research_records import KEPT, ResearchRun
 from wellread.text.words import harmless
 from wellread.types import Filters
+
+logger = logging.getLogger(__name__)
 
 # ``planned``: it waits to be started, or for its turn. ``interrupted``: its process is gone, and it
 # can be resumed.
@@ -52,134 +59,48 @@ State = Literal["planned", "running", "interrupted", "done", "failed", "cancelle
 OPEN: tuple[State, ...] = ("planned", "running")  # more may happen by itself
 RESUMABLE: tuple[State, ...] = ("interrupted", "failed")
 LAST = "last"
+MOST_RUNNING = 4
+POLL_SECONDS = 0.2
+SHORT_ROUNDS, SHORT_SECONDS = 2, 20.0  # of a research that answers a single question
+in_thread = to_thread.run_sync
+
+FACES.show(Facet, "* -filters -passages")
+FACES.show_whole(Limits, ResearchPlan, ProgressEvent, MatrixCell, DatedSentence, ReadDocument)
+FACES.show(ReportSection, "facet title start=span.start end=span.end found")
+FACES.show(
+    Report,
+    "* answer",
+    answer=(AskResponse, lambda report: answer_body(report.answer)),
+)
 
 
-class FacetBody(Body):
-    """A part of the plan that is looked for by itself. ``round``: in which it came up."""
-
-    id: str
-    kind: FacetKind
-    title: str
-    query: str
-    why: str
-    round: int
-
-
-class PlanBody(Body):
-    """What is looked for, and what that takes at most; tokens and cost are of the model."""
-
-    question: str
-    facets: tuple[FacetBody, ...]
-    searches: int
-    seconds: float
-    documents: int = Field(description="that a first look found")
-    model: str = Field(description="who writes; empty: sentences are extracted")
-    tokens: int
-    cost: float
-    priced: bool = Field(description="whether the price of the model is known")
-
-
-class ProgressBody(Body):
-    """Something was looked for, found or written. ``facet``: the id of a part, or empty."""
-
-    round: int
-    stage: str
-    text: str
-    facet: str
-    found: int
-
-
-class SectionBody(Body):
-    """A part of the report: characters ``start`` to ``end`` of ``answer.answer``."""
-
-    facet: str
-    title: str
-    start: int
-    end: int
-    found: bool = Field(description="whether a sentence of it is borne out")
-
-
-class CellBody(Body):
-    """What one document says on one part: places, from 0, in ``answer.sentences``."""
-
-    facet: str
-    document_id: str
-    sentences: tuple[int, ...]
-
-
-class DatedBody(Body):
-    """A line of the timeline: the day and a place, from 0, in ``answer.sentences``."""
-
-    day: str
-    sentence: int
-
-
-class ReadDocumentBody(Body):
-    """A document that was read, how many passages of it, and whether the report cites it."""
-
-    id: str
-    title: str
-    passages: int
-    cited: bool
-
-
-class ReportBody(Body):
-    """The report. ``answer`` holds its text as Markdown, its sentences, verdicts and sources."""
-
-    id: str
-    answer: AskResponse
-    plan: PlanBody
-    summary: SpanBody
-    sections: tuple[SectionBody, ...]
-    matrix: tuple[CellBody, ...]
-    timeline: tuple[DatedBody, ...]
-    documents: tuple[ReadDocumentBody, ...]
-    stopped: StopReason
-    warning: str
-    rounds: int
-    searches: int
-    seconds: float
-    calls: int
-
-
-class ResearchLimitsBody(Body):
-    """What a run may take."""
-
-    rounds: int
-    seconds: float
-    searches: int
-    dollars: float | None
-
-
-class RunFactsBody(Body):
+class RunFactsBody(
+    Shape,
+    line="""id=run.id state question=run.request.question.text created_at=run.created_at
+    finished_at=run.finished_at seconds=run.seconds cancel=run.cancel reason=run.reason
+    answer_id=run.answer_id""",
+):
     """A run in short. ``cancel``: it was asked to stop; ``reason``: why it failed."""
 
-    id: str
+    run: ResearchRun
     state: State
-    question: str
-    created_at: datetime
-    finished_at: datetime | None
-    seconds: float
-    cancel: bool
-    reason: str
-    answer_id: str
 
 
-class RunBody(RunFactsBody):
+class RunBody(Shape, line="*facts limits=facts.run.request.limits plan report"):
     """A run with its plan and, once there is one, its report."""
 
-    limits: ResearchLimitsBody
-    plan: PlanBody | None
-    report: ReportBody | None
+    facts: RunFactsBody
+    plan: ResearchPlan | None
+    report: Report | None
 
 
-class RunsBody(Body):
+class RunsBody(Shape):
     """Runs, newest first."""
 
     runs: tuple[RunFactsBody, ...]
 
 
-class EndedBody(Body):
+class EndedBody(Shape):
     """What became of a run whose events were followed; ``removed``: it is not there any more."""
 
     id: str
@@ -190,27 +111,14 @@ class EndedBody(Body):
 EventName = Literal["plan", "progress", "report"]
 
 
-def plan_body(plan: ResearchPlan) -> PlanBody:
-    """The plan with its estimate."""
-    return PlanBody.of(plan)
-
-
-def report_body(report: Report) -> ReportBody:
-    """The whole report."""
-    sections = [SectionBody.of(one, one.span) for one in report.sections]
-    return ReportBody.of(report, answer=answer_body(report.answer), sections=sections)
-
-
-def research_event_body(
-    event: ResearchEvent,
-) -> tuple[EventName, PlanBody | ProgressBody | ReportBody]:
+def research_event_body(event: ResearchEvent) -> tuple[EventName, object]:
     """The name and the data of an event."""
     match event:
         case PlanEvent(plan=plan):
-            return "plan", plan_body(plan)
+            return "plan", plan
         case ProgressEvent():
-            return "progress", ProgressBody.of(event)
-    return "report", report_body(event.report)
+            return "progress", event
+    return "report", event.report
 
 
 def run_facts(kb: KnowledgeBase, run: ResearchRun) -> RunFactsBody:
@@ -219,7 +127,7 @@ def run_facts(kb: KnowledgeBase, run: ResearchRun) -> RunFactsBody:
     Raises:
         StoreError: the catalogue cannot be read.
     """
-    return RunFactsBody.of(run, state=state_of(kb, run), question=run.request.question.text)
+    return RunFactsBody(run=run, state=state_of(kb, run))
 
 
 def run_body(kb: KnowledgeBase, run: ResearchRun) -> RunBody:
@@ -229,14 +137,8 @@ def run_body(kb: KnowledgeBase, run: ResearchRun) -> RunBody:
         StoreError: the catalogue cannot be read.
     """
     report = kb.catalogue.research.report(run.id)
-    return RunBody.of(
-        run,
-        state=state_of(kb, run),
-        question=run.request.question.text,
-        limits=run.request.limits,
-        plan=report.plan if report else run.plan,
-        report=report_body(report) if report else None,
-    )
+    plan = report.plan if report else run.plan
+    return RunBody(facts=run_facts(kb, run), plan=plan, report=report)
 
 
 def state_of(kb: KnowledgeBase, run: ResearchRun) -> State:
@@ -280,7 +182,7 @@ def run_named(kb: KnowledgeBase, name: str) -> ResearchRun:
     return found[0]
 
 
-SHORT_ROUNDS, SHORT_SECONDS = 2, 20.0  # of a research that answers a single question
+# --- plans before they are followed ----------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -374,11 +276,7 @@ def _new(facets: Sequence[Facet], title: str, query: str, limits: Filters) -> Fa
     )
 
 
-logger = logging.getLogger(__name__)
-
-MOST_RUNNING = 4
-POLL_SECONDS = 0.2
-in_thread = to_thread.run_sync
+# --- runs that a server works on -------------------------------------------------------------
 
 
 class ResearchTasks:
@@ -496,7 +394,7 @@ def ended_body(kb: KnowledgeBase, run_id: str) -> EndedBody:
     run = kb.catalogue.research.get(run_id, kb.asker.owner)
     if run is None:
         return EndedBody(id=run_id, state="removed", reason="a source that it read was removed")
-    return EndedBody.of(run, state=state_of(kb, run))
+    return EndedBody(id=run.id, state=state_of(kb, run), reason=run.reason)
 
 
 def cancel_run(kb: KnowledgeBase, run: ResearchRun) -> State | None:
@@ -538,6 +436,7 @@ TOO_MANY = problem_of_status(
     "Wait until one is done, or cancel one.",
 )
 
+# --- on a terminal ---------------------------------------------------------------------------
 
 _STOPS: dict[StopReason, str] = {
     "complete": "there was nothing more to look for",
@@ -612,24 +511,25 @@ def print_runs(console: Console, runs: Sequence[RunFactsBody]) -> None:
     columns = (whole("Run"), whole("Begun"), whole("State"), right("Seconds"), "Question")
     rows = (
         (
-            one.id,
-            f"{one.created_at.astimezone():%Y-%m-%d %H:%M}",
+            one.run.id,
+            f"{one.run.created_at.astimezone():%Y-%m-%d %H:%M}",
             one.state,
-            f"{one.seconds:.1f}",
-            one.question,
+            f"{one.run.seconds:.1f}",
+            one.run.request.question.text,
         )
         for one in runs
     )
     console.print(table(columns, rows))
 
 
-def print_run(console: Console, run: RunFactsBody) -> None:
+def print_run(console: Console, facts: RunFactsBody) -> None:
     """A run that has no report: how it stands, and how it goes on."""
-    line = Text.assemble((f"{run.id}: ", "bold"), run.state)
+    run = facts.run
+    line = Text.assemble((f"{run.id}: ", "bold"), facts.state)
     if run.reason:
         line.append(f" ({harmless(run.reason)})")
     console.print(line, soft_wrap=True)
-    if run.state in ("interrupted", "failed", "planned"):
+    if facts.state in ("interrupted", "failed", "planned"):
         console.print(Text(f"  wellread research --resume {run.id}"), soft_wrap=True)
 
 

@@ -1,31 +1,38 @@
-"""The collections, and how a topic went on: what happened by day, week, month or year."""
+"""Collections, stories, and how a topic went on: what happened by day, week, month or year."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
-from typing import Literal
+from typing import Annotated, Any, Literal
 
+from fastapi import Query
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
 from wellread.ask.retrieve.search import check_collections
-from wellread.ask.retrieve.story_search import FoundStory, StoryQuery, find_stories
-from wellread.errors import RequestError
+from wellread.ask.retrieve.story_search import FoundItem, FoundStory, StoryQuery, find_stories
+from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
-from wellread.library.document_lists import Topic
+from wellread.library.document_lists import Topic, topics
 from wellread.library.timeline_entries import Entry
-from wellread.library.timelines import Timeline
-from wellread.serve.features.entities_shown import EntityRefBody
-from wellread.serve.features.views import Body, SourceBody, SpanBody, document_view, view_url
+from wellread.library.timelines import Taken, Timeline, timeline
+from wellread.library.timelines import Window as Between
+from wellread.serve.features.feature import DEEPEST, FeatureRouter, Many, Scope, Window
+from wellread.serve.guards.asking_rights import Kb
 from wellread.serve.terminal import SHORT_ID, day_words, fold, right, shortened, table, whole
+from wellread.serve.views import FACES, PLAIN, Quoted, Shape, address_of, opened_at, view_url
+from wellread.store.catalogue.graph.entity_nodes import EntityNode
+from wellread.store.catalogue.graph.mention_records import MentionTotal
 from wellread.store.catalogue.stories.story_rows import Story, StoryItem, SummarySentence
+from wellread.text.timecodes import first_moment, last_moment
 from wellread.text.words import harmless
-from wellread.types import Filters, Kind
+from wellread.types import Filters
 
+router, stories_router = FeatureRouter(), FeatureRouter()
 Unit = Literal["day", "week", "month", "year"]
+Dates = Mapping[str, Sequence[datetime]]
 
 BARS = "▁▂▃▄▅▆▇█"
 NOTHING = "·"
@@ -33,8 +40,18 @@ NOTHING = "·"
 LONGEST: tuple[tuple[Unit, int], ...] = (("day", 31), ("week", 26 * 7), ("month", 3 * 366))
 MOST_PERIODS = 1_000
 BAR_WIDTH = 30
+SPARK_WIDTH = 16
 LONGEST_LINE = 160
 MOST_BARS = 40  # lines of a chart; the newest
+LONGEST_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+class Period(Shape):
+    """A day, week, month or year, and how many dates are in it."""
+
+    label: str
+    start: date
+    count: int
 
 
 def unit_for(first: datetime, last: datetime) -> Unit:
@@ -43,16 +60,16 @@ def unit_for(first: datetime, last: datetime) -> Unit:
     return next((unit for unit, longest in LONGEST if days <= longest), "year")
 
 
-def periods(dates: Sequence[datetime], unit: Unit) -> list[PeriodBody]:
+def periods(dates: Sequence[datetime], unit: Unit) -> list[Period]:
     """Every period from the first date to the last, those without a date too."""
     if not dates:
         return []
     starts = [_start(moment.date(), unit) for moment in dates]
-    found: list[PeriodBody] = []
+    found: list[Period] = []
     current = min(starts)
     while current <= max(starts):
         label, count = _label(current, unit), starts.count(current)
-        found.append(PeriodBody(label=label, start=current, count=count))
+        found.append(Period(label=label, start=current, count=count))
         current = _next(current, unit)
     return found
 
@@ -94,87 +111,100 @@ def _label(start: date, unit: Unit) -> str:
     return {"year": f"{start:%Y}", "month": f"{start:%Y-%m}"}.get(unit, f"{start:%Y-%m-%d}")
 
 
-class OftenNamedBody(EntityRefBody):
+# --- collections -----------------------------------------------------------------------------
+
+
+class OftenNamed(Shape, line="*node mentioned_in=total.documents mentions=total.mentions"):
     """An entity, in how many documents it is named, and how often altogether."""
 
-    mentioned_in: int
-    mentions: int
+    node: EntityNode
+    total: MentionTotal
 
 
-class TopicBody(Body):
-    """A collection; ``first`` and ``last`` are the dates of its oldest and newest document."""
-
-    name: str
-    documents: int
-    passages: int
-    kinds: dict[Kind, int]
-    first: datetime | None
-    last: datetime | None
-    stories: int
-    entity_count: int
-    entities: tuple[OftenNamedBody, ...]
+FACES.show(
+    Topic,
+    "* entities",
+    entities=(
+        tuple[OftenNamed, ...],
+        lambda topic: [OftenNamed(node=node, total=total) for node, total in topic.entities],
+    ),
+)
 
 
-class TopicsBody(Body):
-    """Every collection."""
+class TopicsBody(Shape):
+    """Every collection; ``first`` and ``last``: dates of its oldest and newest document."""
 
-    topics: tuple[TopicBody, ...]
-
-
-class PeriodBody(Body):
-    """A day, week, month or year, and how many dates are in it."""
-
-    label: str
-    start: date
-    count: int
+    topics: tuple[Topic, ...]
 
 
-class EntryBody(Body):
-    """Something dated. The fields of its place are null when a story has no summary just now."""
-
-    kind: Literal["story", "news", "document", "mention"]
-    at: datetime
-    last: datetime
-    title: str
-    count: int
-    story_id: str | None
-    repeats: bool
-    source: SourceBody | None
-    passage_id: str | None
+@router.get("/api/topics")
+def list_topics(
+    kb: Kb, scope: Scope, entities: Annotated[int, Query(ge=0, le=200)] = 10
+) -> TopicsBody:
+    """The collections that a question can be scoped to, with what is named most in each."""
+    return TopicsBody(topics=tuple(topics(kb, scope, entities=entities)))
 
 
-class TimelineBody(Body):
+# --- timelines -------------------------------------------------------------------------------
+
+
+def _source(entry: Entry) -> Quoted | None:
+    """The place of an entry; a story that has no summary just now has none."""
+    if not (entry.document and entry.span and entry.locator):
+        return None
+    return Quoted(document=entry.document, span=entry.span, text=entry.text, locator=entry.locator)
+
+
+FACES.show(
+    Entry,
+    "kind at last title count story_id repeats source passage_id",
+    story_id=(str | None, lambda entry: entry.story_id or None),
+    source=(Quoted | None, _source),
+    passage_id=(str | None, lambda entry: entry.passage_id or None),
+)
+
+
+class TimelineBody(
+    Shape,
+    line="""name taken=found.taken id=found.id title=found.title collections=found.collections
+    others=found.others counted=found.counted unit periods total=found.total undated=found.undated
+    entries=found.entries""",
+):
     """How a topic went on, oldest first.
 
-    ``taken`` says what the name was taken for, ``others`` what else is called so; ``counted``
-    says what the periods count.
+    Attributes:
+        taken: what the name was taken for; ``others`` are what else is called so.
+        counted: what the periods count.
     """
 
     name: str
-    taken: Literal["collection", "entity", "story"]
-    id: str
-    title: str
-    collections: tuple[str, ...]
-    others: tuple[Literal["collection", "entity", "story"], ...]
-    counted: str
-    unit: Literal["day", "week", "month", "year"]
-    periods: tuple[PeriodBody, ...]
-    total: int
-    undated: int
-    entries: tuple[EntryBody, ...]
+    found: Timeline
+    unit: Unit
+    periods: tuple[Period, ...]
 
 
-def topic_body(topic: Topic) -> TopicBody:
-    """A collection with its counts."""
-    return TopicBody.of(
-        topic,
-        entities=[
-            OftenNamedBody.of(
-                node, total, view_url=document_view(node.document_id), mentioned_in=total.documents
-            )
-            for node, total in topic.entities
-        ],
+@router.get("/api/topics/{name:path}/timeline")
+def topic_timeline(
+    kb: Kb,
+    name: str,
+    scope: Scope,
+    from_: Annotated[str, Query(alias="from")] = "",
+    to: str = "",
+    kind: Taken | None = None,
+    unit: Unit | None = None,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 50,
+) -> TimelineBody:
+    """How the collection, entity or story of this name went on, oldest first.
+
+    ``kind`` takes the name for this only.
+    """
+    window = Between(
+        since=first_moment(from_) if from_ else None,
+        until=last_moment(to) if to else None,
+        limit=limit,
     )
+    found = timeline(kb, name, window, collections=scope, taken=kind)
+    return timeline_body(name, found, unit)
 
 
 def timeline_body(name: str, found: Timeline, unit: Unit | None = None) -> TimelineBody:
@@ -191,53 +221,36 @@ def timeline_body(name: str, found: Timeline, unit: Unit | None = None) -> Timel
             f"from {dates[0]:%Y-%m-%d} to {dates[-1]:%Y-%m-%d} there are too many periods",
             hint="count by a longer one, or set from and to",
         )
-    return TimelineBody.of(
-        found,
-        name=name,
-        unit=chosen,
-        periods=periods(dates, chosen),
-        entries=[_entry(one) for one in found.entries],
-    )
-
-
-def _entry(entry: Entry) -> EntryBody:
-    source = None
-    if entry.document and entry.span and entry.locator:
-        source = SourceBody.at(entry.document, entry.span, entry.text, entry.locator)
-    return EntryBody.of(
-        entry,
-        story_id=entry.story_id or None,
-        source=source,
-        passage_id=entry.passage_id or None,
-    )
+    return TimelineBody(name=name, found=found, unit=chosen, periods=tuple(periods(dates, chosen)))
 
 
 def print_timeline(console: Console, body: TimelineBody) -> None:
     """What the name was taken for, a bar for each period, and the entries, oldest first."""
-    head = Text(harmless(body.title), style="bold")
-    head.append(f"  {body.taken}", style="cyan")
-    if body.title not in body.collections:
-        head.append(f"  in {harmless(', '.join(body.collections))}", style="dim")
+    found = body.found
+    head = Text(harmless(found.title), style="bold")
+    head.append(f"  {found.taken}", style="cyan")
+    if found.title not in found.collections:
+        head.append(f"  in {harmless(', '.join(found.collections))}", style="dim")
     console.print(head, soft_wrap=True)
-    for other in body.others:
+    for other in found.others:
         hint = f"a {other} is called so too" if other != "entity" else "an entity is called so too"
         console.print(Text(f"{hint}: --as {other}", style="yellow"))
-    if not body.total and not body.periods:
-        where = f"{body.undated:,} without a date" if body.undated else "nothing"
+    if not found.total and not body.periods:
+        where = f"{found.undated:,} without a date" if found.undated else "nothing"
         console.print(Text(f"Nothing with a date there ({where}).", style="yellow"))
         return
     _print_bars(console, body)
-    for entry in body.entries:
+    for entry in found.entries:
         _print_entry(console, entry)
-    if body.total > len(body.entries):
-        left = body.total - len(body.entries)
+    if found.total > len(found.entries):
+        left = found.total - len(found.entries)
         console.print(Text(f"… and {left:,} older (--limit, --to)", style="dim"))
-    if body.undated:
-        console.print(Text(f"{body.undated:,} without a date are not shown", style="dim"))
+    if found.undated:
+        console.print(Text(f"{found.undated:,} without a date are not shown", style="dim"))
 
 
 def _print_bars(console: Console, body: TimelineBody) -> None:
-    console.print(Text(f"\n{body.counted} by {body.unit}", style="dim"))
+    console.print(Text(f"\n{body.found.counted} by {body.unit}", style="dim"))
     shown = body.periods[-MOST_BARS:]
     hidden = body.periods[: len(body.periods) - len(shown)]
     if hidden:
@@ -250,7 +263,7 @@ def _print_bars(console: Console, body: TimelineBody) -> None:
     console.print()
 
 
-def _bar(period: PeriodBody, most: int, width: int) -> Text:
+def _bar(period: Period, most: int, width: int) -> Text:
     if not period.count:
         return Text(f"{period.label}  {'·':>{width}}", style="dim")
     line = Text.assemble((f"{period.label}  ", "dim"), f"{period.count:>{width},} ")
@@ -258,7 +271,7 @@ def _bar(period: PeriodBody, most: int, width: int) -> Text:
     return line
 
 
-def _print_entry(console: Console, entry: EntryBody) -> None:
+def _print_entry(console: Console, entry: Entry) -> None:
     line = Text.assemble((f"{day_words(entry.at)}  ", "dim"))
     line.append(f"{'= ' if entry.repeats else ''}{harmless(entry.title)}")
     if entry.kind == "story":
@@ -268,116 +281,55 @@ def _print_entry(console: Console, entry: EntryBody) -> None:
         line.append(f"  {news}", style="dim")
     elif entry.kind == "mention" and entry.count > 1:
         line.append(f"  {entry.count:,}×", style="cyan")
-    if entry.source and entry.source.locator:
-        line.append(f"  {harmless(entry.source.locator)}", style="dim")
+    if entry.locator and entry.locator.label:
+        line.append(f"  {harmless(entry.locator.label)}", style="dim")
     console.print(line, soft_wrap=True)
-    if entry.source and entry.kind != "story":
-        quote = Text(f"“{shortened(entry.source.quote, LONGEST_LINE)}”", style="dim")
+    if entry.document and entry.kind != "story":
+        quote = Text(f"“{shortened(entry.text, LONGEST_LINE)}”", style="dim")
         console.print(Padding(quote, (0, 0, 0, 12)))
 
 
-SPARK_WIDTH = 16
+# --- stories ---------------------------------------------------------------------------------
 
-Dates = Mapping[str, Sequence[datetime]]
-
-
-def story_body(story: Story, dates: Sequence[datetime]) -> dict[str, object]:
-    """The JSON of a story."""
-    unit = unit_for(dates[0], dates[-1]) if dates else "day"
-    return {
-        "id": story.id,
-        "collection": story.collection,
-        "title": story.title,
-        "summary": [
-            {
-                "text": one.text,
-                "document_id": one.document_id,
-                "start": one.span.start,
-                "end": one.span.end,
-            }
-            for one in story.summary
-        ],
-        "terms": list(story.terms),
-        "first_at": _iso(story.first_at),
-        "last_at": _iso(story.last_at),
-        "items": story.items,
-        "sources": story.sources,
-        "novelty": round(story.novelty, 3),
-        "timeline": {
-            "unit": unit,
-            "periods": [
-                {"label": period.label, "start": period.start.isoformat(), "items": period.count}
-                for period in periods(dates, unit)
-            ],
-        },
-    }
+FACES.show(
+    SummarySentence,
+    "text document_id start=span.start end=span.end view_url",
+    view_url=(str, lambda said: view_url(said.document_id, "", said.span)),
+)
+FACES.show(
+    Story,
+    "* -dirty -centre -scheme novelty",
+    novelty=(float, lambda story: round(story.novelty, 3)),
+)
+FACES.show(
+    StoryItem,
+    """document_id=document.id start=span.start end=span.end title source=document.title url
+    published_at repeats view_url""",
+    url=(str, lambda item: address_of(item.document)),
+    repeats=(
+        str | None,
+        lambda item: f"{item.repeats[0]}:{item.repeats[1]}" if item.repeats else None,
+    ),
+    view_url=(str, lambda item: opened_at(item.document, item.span)),
+)
+FACES.show(
+    FoundItem,
+    "document_id=document.id start=span.start end=span.end title text url published_at",
+    url=(str, lambda item: address_of(item.document)),
+)
 
 
-def found_body(found: FoundStory, dates: Sequence[datetime]) -> dict[str, object]:
-    """The JSON of a story that a question is about."""
-    return {
-        **story_body(found.story, dates),
-        "score": round(found.score, 4),
-        "fit": round(found.fit, 4),
-        "similarity": None if found.similarity is None else round(found.similarity, 4),
-        "best_items": [
-            {
-                "document_id": item.document.id,
-                "start": item.span.start,
-                "end": item.span.end,
-                "title": item.title,
-                "text": item.text,
-                "url": item.document.url or item.document.uri,
-                "published_at": _iso(item.published_at),
-            }
-            for item in found.items
-        ],
-    }
-
-
-def item_body(item: StoryItem) -> dict[str, object]:
-    """The JSON of a news item."""
-    return {
-        "document_id": item.document.id,
-        "start": item.span.start,
-        "end": item.span.end,
-        "title": item.title,
-        "source": item.document.title,
-        "url": item.document.url or item.document.uri,
-        "published_at": _iso(item.published_at),
-        "repeats": f"{item.repeats[0]}:{item.repeats[1]}" if item.repeats else None,
-    }
-
-
-class ToldBody(Body):
-    """A sentence of a story's summary, verbatim, and where it stands."""
-
-    text: str
-    document_id: str
-    view_url: str
-    source_span: SpanBody
-
-
-class StoryLineBody(Body):
+class StoryLine(Shape, line="*story score"):
     """A story on a list; ``score`` is of a search and null on a list.
 
     ``timeline`` of its topic has its news: ``GET /api/topics/{id}/timeline?kind=story``.
     """
 
-    id: str
-    collection: str
-    title: str
-    summary: tuple[ToldBody, ...]
-    terms: tuple[str, ...]
-    first_at: datetime | None
-    last_at: datetime | None
-    items: int
-    sources: int
-    novelty: float
+    story: Story
     score: float | None
 
 
-class StoryListBody(Body):
+class StoryListBody(Shape):
     """A part of the list of stories: the latest first, or the best for ``query``.
 
     ``total`` is the length of the whole list; null for a search, which ranks and does not count.
@@ -386,53 +338,97 @@ class StoryListBody(Body):
     query: str
     total: int | None
     offset: int
-    stories: tuple[StoryLineBody, ...]
+    stories: tuple[StoryLine, ...]
 
 
-def story_list_body(kb: KnowledgeBase, wanted: StoryQuery, page: tuple[int, int]) -> StoryListBody:
-    """The stories of the collections and the window, or those about the text, best first.
+@stories_router.get("/api/stories")
+def list_stories(
+    kb: Kb,
+    scope: Scope,
+    window: Window,
+    query: Annotated[str, Query(max_length=4_000)] = "",
+    limit: Many = 20,
+    offset: Annotated[int, Query(ge=0, le=DEEPEST)] = 0,
+) -> StoryListBody:
+    """Stories, the latest first, or with ``query`` the best first; a page of them."""
+    if query.strip():
+        # Who looks around wants the old ones too.
+        wanted = StoryQuery(
+            text=query,
+            collections=scope,
+            since=window[0] or LONGEST_AGO,
+            until=window[1],
+            top_k=limit + offset,
+        )
+        found = find_stories(kb, wanted)[offset:]
+        lines = [StoryLine(story=one.story, score=round(one.score, 4)) for one in found]
+        total = None
+    else:
+        check_collections(kb, Filters(collections=scope))
+        stored = kb.catalogue.stories
+        latest = stored.latest(scope, *window, limit, offset)
+        lines = [StoryLine(story=story, score=None) for story in latest]
+        total = stored.many(scope, *window)
+    return StoryListBody(query=query, total=total, offset=offset, stories=tuple(lines))
 
-    Args:
-        page: limit and offset.
+
+class StoryDetail(Shape, line="*story unit periods news"):
+    """A story with its periods and its news items, the oldest first."""
+
+    story: Story
+    unit: Unit
+    periods: tuple[Period, ...]
+    news: tuple[StoryItem, ...]
+
+
+def story_detail(kb: KnowledgeBase, story_id: str, limit: int) -> StoryDetail:
+    """The story whose id begins so, with at most ``limit`` of its news items, the newest.
 
     Raises:
-        UnknownCollectionError: a collection that does not exist.
-        FingerprintError, StoreError, ModelError: as ``find_stories``.
+        UnknownNameError: no story, or several, have an id that begins so.
     """
-    limit, offset = page
-    scores: dict[str, float] = {}
-    total = None
-    if wanted.text.strip():
-        # Who looks around wants the old ones too.
-        since = wanted.since or datetime.min.replace(tzinfo=UTC)
-        asked = replace(wanted, since=since, top_k=limit + offset)
-        found = find_stories(kb, asked)[offset:]
-        shown = [one.story for one in found]
-        scores = {one.story.id: round(one.score, 4) for one in found}
-    else:
-        check_collections(kb, Filters(collections=wanted.collections))
-        stored, window = kb.catalogue.stories, (wanted.since, wanted.until)
-        shown = stored.latest(wanted.collections, *window, limit, offset)
-        total = stored.many(wanted.collections, *window)
-    versions = kb.catalogue.live_versions(
-        {one.document_id for story in shown for one in story.summary}
-    )
-    lines = [
-        StoryLineBody.of(
-            story,
-            summary=[_told(one, versions) for one in story.summary],
-            novelty=round(story.novelty, 3),
-            score=scores.get(story.id),
+    found = kb.catalogue.stories.named(story_id) if story_id.strip() else []
+    if len(found) != 1:
+        what = "several stories have" if found else "no story has"
+        raise UnknownNameError(
+            f"{what} an id that begins with {story_id!r}", hint="/stories lists them"
         )
-        for story in shown
+    items = kb.catalogue.stories.items(found[0].id)
+    dates = [item.published_at for item in items if item.published_at]
+    unit = unit_for(dates[0], dates[-1]) if dates else "day"
+    return StoryDetail(
+        story=found[0],
+        unit=unit,
+        periods=tuple(periods(dates, unit)),
+        news=tuple(items[-limit:]),
+    )
+
+
+def story_body(story: Story, dates: Sequence[datetime]) -> dict[str, Any]:
+    """A story as ``wellread stories --json`` writes it."""
+    unit = unit_for(dates[0], dates[-1]) if dates else "day"
+    told = [
+        {"label": period.label, "start": period.start.isoformat(), "items": period.count}
+        for period in periods(dates, unit)
     ]
-    return StoryListBody(query=wanted.text, total=total, offset=offset, stories=tuple(lines))
+    return {**PLAIN.json(story), "timeline": {"unit": unit, "periods": told}}
 
 
-def _told(sentence: SummarySentence, versions: Mapping[str, str]) -> ToldBody:
-    version = versions.get(sentence.document_id, "")
-    address = view_url(sentence.document_id, version, sentence.span)
-    return ToldBody.of(sentence, view_url=address, source_span=sentence.span)
+def found_body(found: FoundStory, dates: Sequence[datetime]) -> dict[str, Any]:
+    """The JSON of a story that a question is about."""
+    return {
+        **story_body(found.story, dates),
+        "score": round(found.score, 4),
+        "fit": round(found.fit, 4),
+        "similarity": None if found.similarity is None else round(found.similarity, 4),
+        "best_items": PLAIN.json(found.items),
+    }
+
+
+def item_body(item: StoryItem) -> dict[str, Any]:
+    """The JSON of a news item."""
+    told: dict[str, Any] = PLAIN.json(item)
+    return told
 
 
 def print_stories(console: Console, stories: Sequence[Story], dates: Dates) -> None:
@@ -524,7 +520,3 @@ def _figures(story: Story) -> str:
 
 def _stretch(dates: Sequence[datetime]) -> str:
     return f"{min(dates):%Y-%m} – {max(dates):%Y-%m}" if dates else "when"
-
-
-def _iso(moment: datetime | None) -> str | None:
-    return moment.isoformat() if moment else None

@@ -8,23 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 from pydantic import Field
 
 from wellread.answers import Answer, Citation, Sentence, Table, VerdictName
 from wellread.ask.deliver.cite import relevances
 from wellread.models.word_pieces import count_tokens
-from wellread.serve.features.answering import (
-    AppliedLimitBody,
-    ConfidenceBody,
-    ConflictBody,
-    RelatedBody,
-    answer_body,
-    citation_body,
-)
-from wellread.serve.features.views import Body
 from wellread.serve.mcp.places import source_of
 from wellread.serve.mcp.served import Call
+from wellread.serve.views import Body, cited_at
 from wellread.types import Kind, Mode
 
 OVERHEAD = 30  # tokens of a sentence or a citation beside its own words
@@ -51,10 +44,48 @@ class CitedBody(Body):
     published_at: datetime | None = None
 
 
-class SureBody(ConfidenceBody):
+class SureBody(Body):
     """How sure the answer is, and why; what a model says of itself only where there is one."""
 
+    score: float
+    band: Literal["high", "medium", "low", "none"]
+    reasoning: str
     model_claim: float | None = None
+
+
+class ViewBody(Body):
+    """One side of a disagreement, with the numbers of the citations that say it."""
+
+    text: str
+    citations: tuple[int, ...]
+
+
+class ConflictBody(Body):
+    """Where sources disagree; ``reason``: why they may differ."""
+
+    about: str
+    views: tuple[ViewBody, ...]
+    reason: str
+
+
+class RelatedBody(Body):
+    """Something to explore next."""
+
+    kind: Literal["document", "entity", "story"]
+    title: str
+    id: str
+    collection: str
+    url: str
+    reason: str
+
+
+class AppliedLimitBody(Body):
+    """A limit that the answer was looked for within; ``relaxed``: it matched nothing."""
+
+    kind: str
+    value: str
+    origin: Literal["asker", "question"]
+    relaxed: bool
 
 
 class ToldBody(Body):
@@ -152,10 +183,9 @@ def part_of(answer: Answer, tokens: int) -> AnswerPart:
 def answer_result(call: Call, part: AnswerPart) -> AnswerResult:
     """The facts of ``part``."""
     answer = part.answer
-    body = answer_body(answer)
     why = relevances(answer)
     return AnswerResult.of(
-        body,
+        answer,
         confidence=SureBody.of(answer.confidence),
         answer=part.text,
         standalone=answer.standalone or None,
@@ -172,12 +202,15 @@ def cited_body(
     call: Call, citation: Citation, relevance: str = "", *, stored: bool = True
 ) -> CitedBody:
     """A citation, and why its source matters; ``stored``: whether its document can be opened."""
-    body = citation_body(citation, relevance)
     source = source_of(citation.document_id, citation.version, citation.source_span)
     return CitedBody.of(
-        body,
+        citation,
+        id=str(citation.id),
+        number=citation.id,
+        locator=citation.locator.label,
+        relevance=relevance,
         source=source if stored else "",
-        view_url=call.view_url(body.view_url) if stored else None,
+        view_url=call.view_url(cited_at(citation)) if stored else None,
     )
 
 

@@ -25,12 +25,12 @@ from wellread.reports import (
     StopReason,
 )
 from wellread.research.research import research, usual_limits
-from wellread.serve.features.views import Body
 from wellread.serve.mcp.answer_results import AnswerResult, answer_result, part_of
 from wellread.serve.mcp.arguments import AskArguments, Asking, ResearchArguments
 from wellread.serve.mcp.result_markdown import answer_markdown
 from wellread.serve.mcp.results import fitted, told
 from wellread.serve.mcp.served import Call, closing
+from wellread.serve.views import Body
 
 MOST_READ = 40  # documents that a result lists; it says how many there are
 

@@ -10,12 +10,12 @@ from wellread.answers import Sentence, VerdictName
 from wellread.errors import RequestError
 from wellread.library.check_text import CheckedText, GivenText, check, check_texts
 from wellread.models.word_pieces import count_tokens
-from wellread.serve.features.views import Body
 from wellread.serve.mcp.answer_results import OVERHEAD, CitedBody, ToldBody, cited_body, counted
 from wellread.serve.mcp.arguments import CheckArguments
 from wellread.serve.mcp.result_markdown import citation_line
 from wellread.serve.mcp.results import fitted, told
 from wellread.serve.mcp.served import Call
+from wellread.serve.views import Body
 from wellread.types import Filters
 
 QUOTED = 3  # tokens of a passage for each of the sentence, at a guess

@@ -13,7 +13,6 @@ from wellread.answer_text import escaped, target
 from wellread.library.document_lists import listed
 from wellread.library.searches import Result, find
 from wellread.locators import Marks, link_to
-from wellread.serve.features.views import Body, view_url
 from wellread.serve.mcp.arguments import (
     FetchArguments,
     ListArguments,
@@ -31,6 +30,7 @@ from wellread.serve.mcp.places import (
 )
 from wellread.serve.mcp.results import BUDGETS, exactly, fitted, told
 from wellread.serve.mcp.served import FILL, Call
+from wellread.serve.views import Body, view_url
 from wellread.store.catalogue.documents.listings import ListedDocument
 from wellread.types import Filters, Kind, Locator, Span
 

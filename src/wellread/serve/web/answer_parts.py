@@ -11,7 +11,7 @@ from wellread.answers import Answer, Citation
 from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.serve.features.answering import past_beside, standing
-from wellread.serve.features.views import view_url
+from wellread.serve.views import view_url
 from wellread.types import KINDS, Kind
 
 MOST_TURNS = 50

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 
-from wellread.serve.features.figures import LatencyBody, TrendBody
+from wellread.store.schema.figure_values import Counted, Latency
 
 SIDE = 40.0  # left and right of the bars, for the words under the outermost ones
 TOP = 18.0
@@ -170,15 +170,7 @@ class TrendChart:
     height: int = HEIGHT
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SecondsBar:
-    """How long the bars of a step are: half of the answers, and 95 of 100."""
-
-    half: float
-    most: float
-
-
-def trend_chart(trend: Sequence[TrendBody], part: str) -> TrendChart | None:
+def trend_chart(trend: Sequence[Counted], part: str) -> TrendChart | None:
     """Questions of each part of the time by what came of them; None when nothing was asked."""
     most = max((one.asked for one in trend), default=0)
     if not most:
@@ -203,19 +195,20 @@ def trend_chart(trend: Sequence[TrendBody], part: str) -> TrendChart | None:
     return TrendChart(stacks=tuple(stacks), highest=max(stacks, key=lambda one: one.asked))
 
 
-def part_label(one: TrendBody, part: str) -> str:
+def part_label(one: Counted, part: str) -> str:
     """The name of a part of the time: an hour, a day, a week by its first day, a month."""
     shapes = {"hour": "%Y-%m-%d %H:00", "day": "%Y-%m-%d", "week": "%Y-%m-%d", "month": "%Y-%m"}
-    return one.start.strftime(shapes[part])
+    return datetime.fromisoformat(one.start).strftime(shapes[part])
 
 
-def seconds_bars(latencies: Sequence[LatencyBody]) -> dict[str, SecondsBar]:
-    """For each step how long its bars are, in one scale."""
-    most = max((one.p95 for one in latencies), default=0.0) or 1.0
+def seconds_bars(latencies: Sequence[Latency]) -> dict[str, dict[str, float]]:
+    """How long the bars of each step are, in one scale: half of the answers, and 95 of 100."""
+    most = max((one.percentiles[2] for one in latencies), default=0.0) or 1.0
     return {
-        one.name: SecondsBar(
-            half=round(one.p50 / most * LONG, 2), most=round(one.p95 / most * LONG, 2)
-        )
+        one.name: {
+            "half": round(one.percentiles[0] / most * LONG, 2),
+            "most": round(one.percentiles[2] / most * LONG, 2),
+        }
         for one in latencies
     }
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 
 from wellread.kb import KnowledgeBase
-from wellread.serve.features.views import Body
+from wellread.serve.views import Shape
 from wellread.store.catalogue.graph.relation_network import Edge, Neighbour
 
 NODE_WIDTH, NODE_HEIGHT = 116.0, 38.0
@@ -159,7 +159,7 @@ MOST_NODES = 60
 MOST_LOOKED = 20_000  # relations of neighbours that are walked through
 
 
-class NodeBody(Body):
+class Node(Shape):
     """A node; ``steps`` from the entity in the middle. ``known``: it is there as an entity."""
 
     id: str
@@ -169,7 +169,7 @@ class NodeBody(Body):
     steps: int
 
 
-class EdgeBody(Body):
+class DrawnRelation(Shape):
     """An edge between two nodes, by their ids."""
 
     type: str
@@ -177,12 +177,12 @@ class EdgeBody(Body):
     target: str
 
 
-class NeighbourhoodBody(Body):
+class Neighbourhood(Shape):
     """The entity (first) and what is nearest to it; ``left_out``: direct neighbours not in it."""
 
     collection: str
-    nodes: tuple[NodeBody, ...]
-    edges: tuple[EdgeBody, ...]
+    nodes: tuple[Node, ...]
+    edges: tuple[DrawnRelation, ...]
     left_out: int
 
 
@@ -190,7 +190,7 @@ class NeighbourhoodBody(Body):
 class DrawnNode:
     """A node with its place (its upper left corner) and the lines that stand in it."""
 
-    node: NodeBody
+    node: Node
     left: float
     top: float
     lines: tuple[str, ...]
@@ -217,18 +217,18 @@ class Drawing:
     edges: tuple[DrawnEdge, ...]
 
 
-def neighbourhood(kb: KnowledgeBase, collection: str, entity_id: str) -> NeighbourhoodBody:
+def neighbourhood(kb: KnowledgeBase, collection: str, entity_id: str) -> Neighbourhood:
     """The entity, its neighbours, and theirs as far as there is room."""
     graph, scope = kb.catalogue.graph, (collection,)
     direct = graph.neighbours(scope, entity_id)
     edges = {one.edge: None for one in direct}
     centre = graph.entity(collection, entity_id)
     title, kind = (centre.title, centre.type) if centre else (entity_id, "")
-    nodes = {entity_id: NodeBody(id=entity_id, title=title, type=kind, known=True, steps=0)}
+    nodes = {entity_id: Node(id=entity_id, title=title, type=kind, known=True, steps=0)}
     every = _nodes(direct, 1)
     every.pop(entity_id, None)
     nodes |= dict(list(every.items())[: MOST_NODES - 1])
-    theirs: list[dict[str, NodeBody]] = []
+    theirs: list[dict[str, Node]] = []
     looked = 0
     for one in [node for node in nodes.values() if node.steps and node.known]:
         if looked > MOST_LOOKED:
@@ -241,11 +241,11 @@ def neighbourhood(kb: KnowledgeBase, collection: str, entity_id: str) -> Neighbo
     for pair in chain.from_iterable(zip_longest(*(one.items() for one in theirs))):
         if pair and len(nodes) < MOST_NODES and pair[0] not in every:
             nodes.setdefault(*pair)
-    return NeighbourhoodBody(
+    return Neighbourhood(
         collection=collection,
         nodes=tuple(nodes.values()),
         edges=tuple(
-            EdgeBody(type=edge.type, source=edge.source, target=edge.target)
+            DrawnRelation(type=edge.type, source=edge.source, target=edge.target)
             for edge in edges
             if edge.source in nodes and edge.target in nodes and edge.source != edge.target
         ),
@@ -253,7 +253,7 @@ def neighbourhood(kb: KnowledgeBase, collection: str, entity_id: str) -> Neighbo
     )
 
 
-def drawing_of(around: NeighbourhoodBody) -> Drawing | None:
+def drawing_of(around: Neighbourhood) -> Drawing | None:
     """The nodes in rings around the first one; None when it stands alone."""
     if len(around.nodes) < 2:
         return None
@@ -284,7 +284,7 @@ def drawing_of(around: NeighbourhoodBody) -> Drawing | None:
     )
 
 
-def _layout(around: NeighbourhoodBody) -> Layout:
+def _layout(around: Neighbourhood) -> Layout:
     """First the neighbours; then theirs, each on the side of the one that it belongs to."""
     centre = around.nodes[0].id
     near = [node.id for node in around.nodes if node.steps == 1]
@@ -299,9 +299,9 @@ def _layout(around: NeighbourhoodBody) -> Layout:
     return rings(centre, [near, far], {known: turns.get(known, 0.0) for known in far})
 
 
-def _nodes(found: Iterable[Neighbour], steps: int) -> dict[str, NodeBody]:
+def _nodes(found: Iterable[Neighbour], steps: int) -> dict[str, Node]:
     return {
-        _other(one.edge, one): NodeBody(
+        _other(one.edge, one): Node(
             id=_other(one.edge, one),
             title=one.name,
             type=one.node.type if one.node else "",

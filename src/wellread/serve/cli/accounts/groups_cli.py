@@ -8,7 +8,6 @@ import typer
 
 from wellread.errors import RequestError
 from wellread.serve.cli.accounts.users_cli import noted
-from wellread.serve.features.people import GrantBody, GroupBody
 from wellread.serve.terminal import fold, table, terminal_of, whole
 from wellread.store.catalogue.accounts import Accounts
 
@@ -130,7 +129,7 @@ def _holder(accounts: Accounts, user: str, group: str) -> dict[str, str]:
 
 def _show_groups(context: typer.Context, accounts: Accounts) -> None:
     terminal = terminal_of(context)
-    found = [GroupBody.of(one) for one in accounts.groups.every()]
+    found = list(accounts.groups.every())
     if terminal.json:
         terminal.write_json(found)
         return
@@ -140,7 +139,7 @@ def _show_groups(context: typer.Context, accounts: Accounts) -> None:
 
 def _show_grants(context: typer.Context, accounts: Accounts) -> None:
     terminal = terminal_of(context)
-    found = [GrantBody.of(one) for one in accounts.grants.every()]
+    found = list(accounts.grants.every())
     if terminal.json:
         terminal.write_json(found)
         return

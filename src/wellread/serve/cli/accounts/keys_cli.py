@@ -10,8 +10,6 @@ from rich.text import Text
 
 from wellread.serve.cli.accounts.users_cli import noted
 from wellread.serve.features.people import (
-    AuditBody,
-    KeyBody,
     NewKeyBody,
     key_named,
     new_key,
@@ -48,7 +46,7 @@ def new(
         accounts = kb.catalogue.accounts
         owner = accounts.users.named(user)
         made = new_key(accounts, owner, name, scope or [], collection or [], days)
-        noted(accounts, f"keys new {made.id}")
+        noted(accounts, f"keys new {made.made.id}")
     terminal.show(made, _print_new)
 
 
@@ -62,7 +60,7 @@ def list_keys(
     with terminal.open() as kb:
         accounts = kb.catalogue.accounts
         owner = accounts.users.named(user).id if user else None
-        found = [KeyBody.of(one) for one in accounts.keys.of(owner)]
+        found = list(accounts.keys.of(owner))
     if terminal.json:
         terminal.write_json(found)
         return
@@ -95,9 +93,7 @@ def revoke(
         found = key_named(accounts.keys.of(), key)
         accounts.keys.revoke(found.id)
         noted(accounts, f"keys revoke {found.id}")
-    terminal.show(
-        KeyBody.of(found), lambda console, body: console.print(f"{body.name} is revoked.")
-    )
+    terminal.show(found, lambda console, body: console.print(f"{body.name} is revoked."))
 
 
 @app.command()
@@ -118,7 +114,7 @@ def audit(
         accounts = kb.catalogue.accounts
         owner = accounts.users.named(user).id if user else None
         entries = accounts.audit.newest(limit, user_id=owner, action=action, document_id=document)
-        found = [AuditBody.of(one) for one in entries]
+        found = list(entries)
     if terminal.json:
         terminal.write_json(found)
         return
@@ -139,4 +135,4 @@ def audit(
 
 def _print_new(console: Console, body: NewKeyBody) -> None:
     console.print(Text(body.key, style="bold"), soft_wrap=True)
-    console.print(f"It is shown this once. It may {', '.join(body.scopes)}.")
+    console.print(f"It is shown this once. It may {', '.join(body.made.scopes)}.")

@@ -142,10 +142,10 @@ def print_users(console: Console, found: list[UserBody]) -> None:
         return
     rows = [
         (
-            one.name,
-            one.role + (" (disabled)" if one.disabled else ""),
+            one.user.name,
+            one.user.role + (" (disabled)" if one.user.disabled else ""),
             ", ".join(one.groups),
-            "" if one.local else one.issuer,
+            "" if one.user.local else one.user.issuer,
         )
         for one in found
     ]
@@ -164,7 +164,7 @@ def _set_disabled(context: typer.Context, name: str, disabled: bool) -> None:
 
 def _show(context: typer.Context, accounts: Accounts, user: User) -> None:
     terminal = terminal_of(context)
-    now = next((one for one in user_bodies(accounts) if one.id == user.id), None)
+    now = next((one for one in user_bodies(accounts) if one.user.id == user.id), None)
     if now is None:
         raise RequestError(f"{user.name} was removed meanwhile")
     terminal.show(now, lambda console, body: print_users(console, [body]))

@@ -13,7 +13,7 @@ from wellread.ingest.integrity.verify import VerifyReport
 from wellread.ingest.integrity.verify import verify as verified
 from wellread.kb.home_catalogue import BACKUPS_FOLDER
 from wellread.serve.features import home_and_jobs as reports
-from wellread.serve.features.home_and_jobs import CopiesBody, print_copies
+from wellread.serve.features.home_and_jobs import print_copies
 from wellread.serve.progress import status_line
 from wellread.serve.terminal import Terminal, terminal_of
 from wellread.store.recovery.copies import copies_in
@@ -61,8 +61,11 @@ def restore(
     """
     terminal = terminal_of(context)
     if listed:
-        body = CopiesBody.of_copies(copies_in(terminal.home_folder() / BACKUPS_FOLDER))
-        terminal.show(body, print_copies)
+        copies = list(copies_in(terminal.home_folder() / BACKUPS_FOLDER))
+        if terminal.json:
+            terminal.write_json({"backups": copies})
+        else:
+            print_copies(terminal.out, copies)
         return
     with terminal.open() as kb:
         copy = copy_named(kb, backup)
@@ -75,7 +78,7 @@ def restore(
 
 
 def _end_with(terminal: Terminal, report: VerifyReport) -> None:
-    terminal.show(reports.VerifyBody.of(report), reports.print_verify)
+    terminal.show(report, reports.print_verify)
     if not report.clean:
         raise typer.Exit(1)
 
@@ -89,5 +92,4 @@ def export(
     terminal = terminal_of(context)
     with terminal.open() as kb, status_line(terminal) as tell:
         report = export_home(kb, file.expanduser().absolute(), on_file=tell)
-    body = reports.BackupBody.of(report, file=str(report.path), bytes=report.size)
-    terminal.show(body, reports.print_backup)
+    terminal.show(report, reports.print_backup)

@@ -12,24 +12,26 @@ from rich.text import Text
 
 from wellread.config import load_settings
 from wellread.ingest.importing import ImportReport, import_home
-from wellread.ingest.integrity.verify import verify
+from wellread.ingest.integrity.verify import VerifyReport, verify
 from wellread.learning.gaps.asking_again import after_ingest
 from wellread.serve.features import home_and_jobs as reports
 from wellread.serve.features.gaps_and_coverage import tell_reasked
 from wellread.serve.progress import status_line
 from wellread.serve.terminal import terminal_of
+from wellread.serve.views import PlainShape
 from wellread.text.words import harmless_line
 
 app = typer.Typer(rich_markup_mode=None)
 
 
-class ImportBody(reports.VerifyBody):
+class ImportBody(PlainShape, line="*report settings reaching users accounts"):
     """What each store of the new home counts, what does not match, and the archive's settings.
 
     ``settings`` is none, left out or taken; ``reaching`` those that name servers, models or keys.
     ``users`` counts the archive's, which stay out unless ``accounts`` says that they were taken.
     """
 
+    report: VerifyReport
     settings: str
     reaching: tuple[str, ...]
     users: int
@@ -74,8 +76,8 @@ def import_(
     with terminal.open() as kb:
         report = verify(kb)
         after_ingest(kb, partial(tell_reasked, terminal))
-    body = ImportBody.of(
-        report,
+    body = ImportBody(
+        report=report,
         settings=brought.settings,
         reaching=brought.reaching,
         users=brought.users,
@@ -87,7 +89,7 @@ def import_(
 
 
 def _print(brought: ImportReport, console: Console, body: ImportBody) -> None:
-    reports.print_verify(console, body)
+    reports.print_verify(console, body.report)
     if brought.users and not body.accounts:
         line = f"Its {brought.users} users stayed out; --with-accounts takes them."
         console.print(Text(line, style="yellow"), soft_wrap=True)

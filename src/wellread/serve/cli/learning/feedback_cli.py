@@ -16,8 +16,6 @@ from wellread.library.recheck import named_answer
 from wellread.serve.features.kept_answers import (
     FeedbackListBody,
     RemovedFeedbackBody,
-    feedback_body,
-    imported_body,
     print_feedback,
     print_feedback_list,
     print_imported,
@@ -105,7 +103,7 @@ def give(  # noqa: PLR0913 - Typer reads the options from the signature
     with terminal.open() as kb:
         known = named_answer(kb, answer_id, kb.asker.owner)[0].id
         made = give_feedback(kb, known, given, author=kb.asker.owner)
-    terminal.show(feedback_body(made), print_feedback)
+    terminal.show(made, print_feedback)
 
 
 @feedback_app.command("list")
@@ -116,7 +114,7 @@ def list_feedback(
     """List the answers that have feedback, the oldest first."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        found = tuple(map(feedback_body, kb.catalogue.feedback.every(limit=limit)))
+        found = tuple(kb.catalogue.feedback.every(limit=limit))
         body = FeedbackListBody(feedback=found, total=kb.catalogue.feedback.count())
     terminal.show(body, print_feedback_list)
 
@@ -126,9 +124,7 @@ def show_feedback(context: typer.Context, answer_id: AnswerId) -> None:
     """Show what was said of an answer."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        body = feedback_body(
-            known_feedback(kb, named_answer(kb, answer_id, kb.asker.owner)[0].id, kb.asker.owner)
-        )
+        body = known_feedback(kb, named_answer(kb, answer_id, kb.asker.owner)[0].id, kb.asker.owner)
     terminal.show(body, print_feedback)
 
 
@@ -141,7 +137,7 @@ def remove_feedback(context: typer.Context, answer_id: AnswerId) -> None:
             kb, named_answer(kb, answer_id, kb.asker.owner)[0].id, kb.asker.owner
         )
         kb.catalogue.feedback.remove(found.id)
-    body = RemovedFeedbackBody.of(found)
+    body = RemovedFeedbackBody(id=found.id, answer_id=found.answer_id)
     terminal.show(body, lambda console, one: console.print(f"Removed from {one.answer_id}."))
 
 
@@ -182,7 +178,7 @@ def import_file(
         raise RequestError(f"{file} is not UTF-8: {error}", hint="save it as UTF-8") from error
     with terminal.open() as kb:
         found = import_feedback(kb, text, form=_form(form, file), author=kb.asker.owner)
-    terminal.show(imported_body(found), print_imported)
+    terminal.show(found, print_imported)
     if found.refused:
         raise typer.Exit(1)
 

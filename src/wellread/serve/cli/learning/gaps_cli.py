@@ -11,16 +11,16 @@ import typer
 from wellread.errors import RequestError
 from wellread.learning.gaps.asking_again import ask_again, ask_these
 from wellread.learning.gaps.gap_clusters import cluster_named
+from wellread.learning.question_patterns import question_patterns
 from wellread.serve.cli.options import Since, Until, option_window
-from wellread.serve.features.figures import patterns_body, print_patterns
 from wellread.serve.features.gaps_and_coverage import (
     cluster_detail,
     gaps_body,
     print_cluster,
     print_gaps,
+    print_patterns,
     print_reasked,
     print_suggestion,
-    reasked_body,
     set_status,
     suggestion_body,
 )
@@ -83,7 +83,7 @@ def gaps(  # noqa: PLR0913 - Typer reads the options from the signature
     elif patterns:
         start, end = option_window(since, until)
         with terminal.open() as kb:
-            patterns_found = patterns_body(kb, start, end)
+            patterns_found = question_patterns(kb, kb.asker.owner, start, end)
         terminal.show(patterns_found, print_patterns)
     else:
         wanted: GapStatus | None = status.value if status else None
@@ -153,7 +153,7 @@ def _ask(terminal: Terminal, names: list[str], most: int | None) -> None:
             done = ask_these(kb, sorted(ids & (numbers | whole)))
         else:
             done = ask_again(kb, most=most)
-    terminal.show(reasked_body(done), print_reasked)
+    terminal.show(done, print_reasked)
 
 
 def _set(context: typer.Context, name: str, status: GapStatus) -> None:
@@ -170,8 +170,8 @@ def _suggest(terminal: Terminal, name: str, out: Path | None) -> None:
     if out is None:
         terminal.show(body, print_suggestion)
         return
-    path = out / body.file_name if out.is_dir() else out
+    path = out / body.suggestion.file_name if out.is_dir() else out
     if path.exists():
         raise RequestError(f"{path} is there already", hint="give another --out")
-    path.write_text(body.markdown, encoding="utf-8")
+    path.write_text(body.suggestion.markdown, encoding="utf-8")
     terminal.show(body, lambda console, _: console.print(str(path), soft_wrap=True))

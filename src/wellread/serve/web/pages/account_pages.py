@@ -1,36 +1,27 @@
-"""Signing in with a password or at an identity provider, and signing out."""
+"""Signing in and out, the own account, and all users, groups, grants and the audit log."""
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import Annotated, Literal, cast
 from urllib.parse import urlsplit
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Form, Query, Request
+from fastapi import Depends, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import Field
 
 from wellread.errors import RequestError, UnknownNameError
 from wellread.ingest.forget_user import forget_user
-from wellread.serve.api.queries import StrictModel
 from wellread.serve.error_shapes import Problem, ProblemError, problem_of_status
-from wellread.serve.features.people import (
-    AuditBody,
-    GrantBody,
-    GroupBody,
-    KeyBody,
-    NewKeyBody,
-    UserBody,
-    new_key,
-    user_bodies,
-)
-from wellread.serve.features.views import PlainBody
+from wellread.serve.features.feature import StrictModel
+from wellread.serve.features.people import NewKeyBody, UserBody, new_key, user_bodies
 from wellread.serve.guards.refusals import TOO_MANY_REQUESTS, pause_after
 from wellread.serve.guards.sign_in import COOKIE, SIGN_IN, Door, address_of_client
+from wellread.serve.views import PlainShape, look_at
 from wellread.serve.web.identity_provider import IdentityProvider, ProviderError, ProviderGoneError
-from wellread.serve.web.rendering import PageFormat, drawn, shown
+from wellread.serve.web.rendering import drawn, page_router, shown
 from wellread.store.catalogue.accounts.audit_records import (
     REFUSED_SIGN_IN,
     SIGNED_IN,
@@ -42,13 +33,17 @@ from wellread.store.schema.account_values import (
     ROLES,
     SCOPES,
     SCOPES_OF,
+    ApiKey,
+    AuditEntry,
+    Grant,
     Rights,
     Role,
     User,
     UserGroup,
+    WebSession,
 )
 
-router = APIRouter(include_in_schema=False)
+router = page_router()
 
 ATTEMPT_COOKIE = "wellread_attempt"
 CALLBACK = f"{SIGN_IN}/oidc/callback"
@@ -233,26 +228,29 @@ def _note(door: Door, request: Request, action: str, user: User) -> None:
     door.accounts.audit.write(Deed(action=action, user_id=user.id, address=address))
 
 
-class BrowserBody(PlainBody):
+class Browser(
+    PlainShape,
+    line="""id=session.id agent=session.agent created_at=session.created_at
+    used_at=session.used_at current""",
+):
     """A browser that is signed in; ``current``: this one."""
 
-    id: str
-    agent: str
-    created_at: datetime
-    used_at: datetime
+    session: WebSession
     current: bool
 
 
-class AccountBody(PlainBody):
+class AccountBody(
+    PlainShape,
+    line="""name=user.name role=user.role local=user.local groups collections keys
+    browsers""",
+):
     """Somebody's own account."""
 
-    name: str
-    role: str
-    local: bool
+    user: User
     groups: tuple[str, ...]
     collections: tuple[str, ...] | None
-    keys: tuple[KeyBody, ...]
-    browsers: tuple[BrowserBody, ...]
+    keys: tuple[ApiKey, ...]
+    browsers: tuple[Browser, ...]
 
 
 class KeyForm(StrictModel):
@@ -362,33 +360,33 @@ def own_user(held: Rights) -> User:
 def _page(request: Request, door: Door, held: Rights, made: NewKeyBody | None = None) -> Response:
     user = own_user(held)
     reads = held.asker.reads
-    body = AccountBody.of(
-        user,
+    body = AccountBody(
+        user=user,
         groups=tuple(one.name for one in door.accounts.groups.of(user.id)),
         collections=tuple(sorted(reads)) if isinstance(reads, frozenset) else None,
-        keys=tuple(KeyBody.of(one) for one in door.accounts.keys.of(user.id)),
+        keys=tuple(door.accounts.keys.of(user.id)),
         browsers=tuple(
-            BrowserBody.of(one, current=one.id == held.session_id)
+            Browser(session=one, current=one.id == held.session_id)
             for one in door.accounts.sessions.of(user.id)
         ),
     )
     scopes = [one for one in SCOPES if one in SCOPES_OF[user.role]]
-    return shown(request, "accounts/account.html", body, made=made, scopes=scopes)
+    return shown(request, "accounts/account.html", body, made=look_at(made), scopes=scopes)
 
 
 Named = Annotated[str, Form(min_length=1, max_length=200)]
 Change = Literal["role", "disable", "enable", "password", "join", "leave", "sign_out"]
 
 
-class UsersBody(PlainBody):
+class UsersBody(PlainShape):
     """Everybody, and what is open to whom."""
 
     users: tuple[UserBody, ...]
-    groups: tuple[GroupBody, ...]
-    grants: tuple[GrantBody, ...]
+    groups: tuple[UserGroup, ...]
+    grants: tuple[Grant, ...]
 
 
-class AuditQuery(StrictModel, PageFormat):
+class AuditQuery(StrictModel):
     """Which part of the log: of one user, one action, about one document."""
 
     user: str = ""
@@ -397,20 +395,20 @@ class AuditQuery(StrictModel, PageFormat):
     limit: int = Field(default=100, ge=1, le=1_000)
 
 
-class AuditLogBody(PlainBody):
+class AuditLogBody(PlainShape):
     """Entries, the newest first."""
 
-    entries: tuple[AuditBody, ...]
+    entries: tuple[AuditEntry, ...]
 
 
 @router.get("/users")
-def users(request: Request, door: Doorway, _asked: Annotated[PageFormat, Query()]) -> Response:
+def users(request: Request, door: Doorway) -> Response:
     """All users, groups and grants."""
     accounts = door.accounts
     body = UsersBody(
         users=tuple(user_bodies(accounts)),
-        groups=tuple(GroupBody.of(one) for one in accounts.groups.every()),
-        grants=tuple(GrantBody.of(one) for one in accounts.grants.every()),
+        groups=tuple(accounts.groups.every()),
+        grants=tuple(accounts.grants.every()),
     )
     names = request.app.state.kb.catalogue.collection_names()
     return shown(request, "accounts/users.html", body, roles=ROLES, collections=names)
@@ -513,7 +511,7 @@ def audit(request: Request, door: Doorway, asked: Annotated[AuditQuery, Query()]
     found = accounts.audit.newest(
         asked.limit, user_id=user_id, action=asked.action, document_id=asked.document
     )
-    body = AuditLogBody(entries=tuple(AuditBody.of(one) for one in found))
+    body = AuditLogBody(entries=tuple(found))
     return shown(request, "accounts/audit.html", body, asked=asked)
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, cast
 from urllib.parse import urlencode
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Form, Header, Query, Request
+from fastapi import Depends, Form, Header, Query, Request
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 from pydantic import Field
 from sse_starlette import EventSourceResponse, ServerSentEvent
@@ -26,23 +26,26 @@ from wellread.ingest.remove import remove_conversation
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import check_rights
 from wellread.learning.feedback_giving import feedback_of, give_feedback, known_feedback
-from wellread.library.recheck import stored_answer, verify_again
-from wellread.serve.api.middleware import may_ask
-from wellread.serve.api.queries import FAR, DatedQuery, StrictModel, event_after
+from wellread.library.recheck import Rechecked, stored_answer, verify_again
 from wellread.serve.error_shapes import INTERNAL, ProblemError, problem_of
 from wellread.serve.features.answering import event_body
-from wellread.serve.features.home_and_jobs import KindCountBody, holdings_body
+from wellread.serve.features.feature import (
+    FAR,
+    DatedQuery,
+    StrictModel,
+    event_after,
+    may_ask,
+)
+from wellread.serve.features.home_and_jobs import holdings_body
 from wellread.serve.features.kept_answers import (
-    SessionBody,
     SessionsBody,
-    recheck_body,
     session_detail_body,
     whole_body,
 )
-from wellread.serve.features.people import NoticeBody, notices_body
-from wellread.serve.features.views import Body
+from wellread.serve.features.people import notices_body
 from wellread.serve.guards.asking_rights import Kb
 from wellread.serve.guards.foreign_requests import is_foreign
+from wellread.serve.views import Shape, json_of, look_at
 from wellread.serve.web.answer_parts import (
     MOST_TURNS,
     answer_values,
@@ -50,21 +53,23 @@ from wellread.serve.web.answer_parts import (
     limit_choices,
     values_beside,
 )
-from wellread.serve.web.rendering import NOT_KEPT, PageFormat, drawn, fragment, shown, wants_json
+from wellread.serve.web.rendering import NOT_KEPT, drawn, fragment, page_router, shown, wants_json
 from wellread.serve.web.runs import TOO_MANY, AskRun, AskRuns
 from wellread.store.catalogue.asking.past_answers import SessionFacts
+from wellread.store.catalogue.learning.notices import Notice
+from wellread.store.schema.catalogue_values import KindCount
 from wellread.store.schema.feedback_values import BetterCitation, Feedback, Score, SentenceRating
 from wellread.text.words import harmless
 from wellread.types import Mode
 
 logger = logging.getLogger(__name__)
-router = APIRouter(include_in_schema=False)
+router = page_router()
 
 LONGEST_QUESTION = 4_000
 NEWEST = 5  # conversations that the empty page offers
 
 
-class AskQuery(DatedQuery, PageFormat):
+class AskQuery(DatedQuery):
     """A question with its limits, as it stands in the address of a page."""
 
     q: str = ""
@@ -93,24 +98,24 @@ class AskQuery(DatedQuery, PageFormat):
 
     def address(self, *, q: str | None = None) -> str:
         """The query string that asks the same again."""
-        given = self.model_dump(by_alias=True, exclude_defaults=True, exclude={"format"})
+        given = self.model_dump(by_alias=True, exclude_defaults=True)
         if q is not None:
             given["q"] = q
         return urlencode(given, doseq=True)
 
 
-class HomeBody(Body):
+class HomeBody(Shape):
     """What there is to ask, the conversations that were used last, and what is to be known."""
 
     documents: int
     passages: int
     waiting: int
-    collections: tuple[KindCountBody, ...]
-    sessions: tuple[SessionBody, ...]
-    notices: tuple[NoticeBody, ...]
+    collections: tuple[KindCount, ...]
+    sessions: tuple[SessionFacts, ...]
+    notices: tuple[Notice, ...]
 
 
-class RunBody(Body):
+class RunBody(Shape):
     """A question on its way; ``interrupted``: the server that answered it is gone."""
 
     id: str
@@ -156,7 +161,7 @@ def _home(kb: KnowledgeBase, request: Request, asked: AskQuery) -> Response:
         passages=held.passages,
         waiting=held.waiting,
         collections=held.collections,
-        sessions=tuple(SessionBody.of(one) for one in sessions),
+        sessions=tuple(sessions),
         notices=notices_body(kb, limit=NEWEST).notices,
     )
     template = "home.html" if held.documents else "first_run.html"
@@ -182,7 +187,7 @@ async def run_page(
         answer_id=given.id if given else None,
     )
     if wants_json(request):
-        return JSONResponse(body.model_dump(mode="json"))
+        return JSONResponse(json_of(body))
     turns = await to_thread.run_sync(earlier_turns, kb, asked.session)
     choices = await to_thread.run_sync(limit_choices, kb)
     values = {"body": body, "asked": asked, "turns": turns, "choices": choices}
@@ -218,9 +223,9 @@ async def cancel(
 async def events(
     kb: Kb,
     runs: Runs,
+    request: Request,
     run_id: str,
     after: Annotated[int, Query(ge=0, le=FAR)] = 0,
-    format: Annotated[str, Query(pattern="^(html|json)$")] = "html",
     last_event_id: Annotated[str, Header()] = "",
 ) -> Response:
     """The numbered events of a question from ``after`` (or ``Last-Event-ID``) on.
@@ -232,7 +237,7 @@ async def events(
         raise UnknownNameError(f"this server does not answer {run_id!r}", hint="ask again")
     last = event_after(last_event_id)
     start = after if last is None else last + 1
-    return EventSourceResponse(_stream(kb, run, start, raw=format == "json"))
+    return EventSourceResponse(_stream(kb, run, start, raw=wants_json(request)))
 
 
 async def _stream(
@@ -250,7 +255,7 @@ async def _stream(
                 continue
             name, body = event_body(now)
             html = None if raw else await to_thread.run_sync(_html_of, kb, now, run.events[:number])
-            data = body.model_dump_json() if html is None else json.dumps(html)
+            data = json.dumps(json_of(body) if html is None else html)
             yield ServerSentEvent(event=name, data=data, id=str(number))
         ended = run.state != "done"
         state, problem = run.state, run.problem
@@ -283,9 +288,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which a cell begins that a sp
 
 
 @router.get("/answers/{answer_id}")
-def answer_page(
-    kb: Kb, request: Request, answer_id: str, _asked: Annotated[PageFormat, Query()]
-) -> Response:
+def answer_page(kb: Kb, request: Request, answer_id: str) -> Response:
     """An answer with its proof."""
     return _page(kb, request, answer_id)
 
@@ -294,7 +297,7 @@ def answer_page(
 async def verify(kb: Kb, request: Request, answer_id: str) -> Response:
     """Check an answer against its sources as they are now, and show what became of it."""
     found = await to_thread.run_sync(verify_again, kb, answer_id, kb.asker.owner)
-    return await to_thread.run_sync(_page, kb, request, answer_id, recheck_body(found))
+    return await to_thread.run_sync(_page, kb, request, answer_id, found)
 
 
 @router.get("/answers/{answer_id}/table.csv")
@@ -330,7 +333,7 @@ def _cell(text: str) -> str:
 
 
 def _page(
-    kb: KnowledgeBase, request: Request, answer_id: str, recheck: object | None = None
+    kb: KnowledgeBase, request: Request, answer_id: str, recheck: Rechecked | None = None
 ) -> Response:
     stored, answer = stored_answer(kb, answer_id, kb.asker.owner)
     values = values_beside(kb, answer, stale=stored.stale)
@@ -340,7 +343,7 @@ def _page(
         whole_body(stored, answer),
         **values,
         **feedback_values(kb, answer),
-        recheck=recheck,
+        recheck=look_at(recheck),
         stored=stored,
         turns=earlier_turns(kb, answer.session_id, before=answer.id),
         asked=AskQuery(session=answer.session_id),
@@ -491,7 +494,7 @@ def _give(kb: KnowledgeBase, answer_id: str, form: Mapping[str, object]) -> str:
     return give_feedback(kb, answer.id, given, author=kb.asker.owner).answer_id
 
 
-class ConversationsQuery(StrictModel, PageFormat):
+class ConversationsQuery(StrictModel):
     """Which part of the list; ``query``: those in which all of its words stand."""
 
     query: str = ""
@@ -505,14 +508,12 @@ def conversations(
 ) -> Response:
     """Conversations, the one used last first."""
     found = kb.catalogue.sessions.search(kb.asker.owner, asked.query, asked.limit + 1, asked.offset)
-    body = SessionsBody.of(sessions=found[: asked.limit])
+    body = SessionsBody(sessions=tuple(found[: asked.limit]))
     return shown(request, "conversations.html", body, asked=asked, more=len(found) > asked.limit)
 
 
 @router.get("/conversations/{session_id}")
-def conversation(
-    kb: Kb, request: Request, session_id: str, _asked: Annotated[PageFormat, Query()]
-) -> Response:
+def conversation(kb: Kb, request: Request, session_id: str) -> Response:
     """A conversation with its answers, oldest first, and the box that goes on with it."""
     facts = _known(kb, session_id)
     turns = kb.catalogue.sessions.turns(facts.id, kb.asker.owner, MOST_TURNS)

@@ -1,48 +1,40 @@
-"""What calls of models took and cost, what is left of the budget, how long each step takes."""
+"""The home itself: what models took and cost, its settings, and whether its stores agree."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 from typing import Annotated, Any, Literal, cast
 
-from fastapi import APIRouter, Depends, Form, Query, Request
+from fastapi import Depends, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
-from pydantic import Field
 
 from wellread.config import settings_origins, settings_table
 from wellread.errors import RequestError
+from wellread.ingest.integrity.verify import VerifyReport
 from wellread.kb.language_models import dollars
 from wellread.kb.seen_by import sees_all
-from wellread.serve.api.queries import StrictModel
-from wellread.serve.features.figures import ANSWERS_MEASURED, StepLatencyBody, step_latencies
+from wellread.serve.features.figures import ANSWERS_MEASURED, StepLatency, step_latencies
 from wellread.serve.features.home_and_jobs import (
     MOST_DAYS,
-    CallsBody,
+    CallsLine,
     HoldingsBody,
-    UsageReportBody,
-    VerifyBody,
+    UsageReport,
     holdings_body,
     size_words,
     usage_body,
 )
-from wellread.serve.features.views import PlainBody
 from wellread.serve.guards.asking_rights import Kb, WholeKb
+from wellread.serve.views import PlainShape
 from wellread.serve.web.charts import day_chart
-from wellread.serve.web.rendering import PageFormat, shown
+from wellread.serve.web.rendering import page_router, shown
 from wellread.serve.web.runs import HealthChecks
 
-router = APIRouter(include_in_schema=False)
+router = page_router()
 Measure = Literal["cost", "calls"]
 
 
-class UsageQuery(StrictModel, PageFormat):
-    """How many days, and what the chart shows; not given, the cost where anything cost."""
-
-    days: int = Field(default=30, ge=1, le=MOST_DAYS)
-    measure: Measure | Literal[""] = ""
-
-
-class DayCallsBody(PlainBody):
+class DayCalls(PlainShape):
     """All calls of one day (UTC). ``price_known``: of each of them."""
 
     day: date
@@ -54,58 +46,61 @@ class DayCallsBody(PlainBody):
     price_known: bool
 
 
-class UsagePageBody(UsageReportBody):
+class UsagePageBody(PlainShape, line="*report by_day steps"):
     """What ``/api/usage`` tells, with sums by day and the seconds of each step of answering."""
 
-    by_day: tuple[DayCallsBody, ...]
-    steps: tuple[StepLatencyBody, ...]
+    report: UsageReport
+    by_day: tuple[DayCalls, ...]
+    steps: tuple[StepLatency, ...]
 
 
 @router.get("/usage")
-def usage(kb: Kb, request: Request, asked: Annotated[UsageQuery, Query()]) -> Response:
-    """Calls, tokens and cost by day, purpose and model; the budget; seconds by step."""
-    report = usage_body(kb, asked.days)
-    body = UsagePageBody.of(report, by_day=by_day(report), steps=step_latencies(kb))
-    measure: Measure = asked.measure or ("cost" if body.cost else "calls")
-    values = {one.day: float(getattr(one, measure)) for one in body.by_day}
+def usage(
+    kb: Kb,
+    request: Request,
+    days: Annotated[int, Query(ge=1, le=MOST_DAYS)] = 30,
+    measure: Measure | Literal[""] = "",
+) -> Response:
+    """Calls, tokens and cost by day, purpose and model; the budget; seconds by step.
+
+    The chart shows the cost where anything cost, or what ``measure`` names.
+    """
+    report = usage_body(kb, days)
+    body = UsagePageBody(report=report, by_day=by_day(report.lines), steps=step_latencies(kb))
+    drawn: Measure = measure or ("cost" if report.cost else "calls")
+    values = {one.day: float(getattr(one, drawn)) for one in body.by_day}
     return shown(
         request,
         "usage.html",
         body,
-        measure=measure,
-        chart=day_chart(values, body.since.date(), body.days),
+        measure=drawn,
+        chart=day_chart(values, report.since.date(), days),
         dollars=dollars,
         most_days=MOST_DAYS,
         measured=ANSWERS_MEASURED,
     )
 
 
-def by_day(report: UsageReportBody) -> tuple[DayCallsBody, ...]:
+def by_day(lines: Sequence[CallsLine]) -> tuple[DayCalls, ...]:
     """The sums of each day on which something was called, newest first."""
-    lines: dict[date, list[CallsBody]] = {}
-    for line in report.lines:
-        lines.setdefault(line.day, []).append(line)
+    held: dict[date, list[CallsLine]] = {}
+    for line in lines:
+        held.setdefault(line.total.day, []).append(line)
     return tuple(
-        DayCallsBody(
+        DayCalls(
             day=day,
-            calls=sum(one.calls for one in those),
-            failed=sum(one.failed for one in those),
-            input_tokens=sum(one.input_tokens for one in those),
-            output_tokens=sum(one.output_tokens for one in those),
-            cost=sum(one.cost for one in those),
+            calls=sum(one.total.calls for one in those),
+            failed=sum(one.total.failed for one in those),
+            input_tokens=sum(one.total.input_tokens for one in those),
+            output_tokens=sum(one.total.output_tokens for one in those),
+            cost=sum(one.total.cost for one in those),
             price_known=all(one.price_known for one in those),
         )
-        for day, those in lines.items()
+        for day, those in held.items()
     )
 
 
-class SettingsQuery(StrictModel, PageFormat):
-    """Which settings: those whose name or help has these letters."""
-
-    query: str = ""
-
-
-class SettingBody(PlainBody):
+class Setting(PlainShape):
     """A setting; ``origin`` is ``default``, the settings file or the name of a variable."""
 
     name: str
@@ -117,53 +112,48 @@ class SettingBody(PlainBody):
     help: str
 
 
-class SettingsPageBody(PlainBody):
+class SettingsPageBody(PlainShape):
     """The settings of the home that is served."""
 
     home: str
-    settings: tuple[SettingBody, ...]
+    settings: tuple[Setting, ...]
 
 
 @router.get("/settings")
-def settings(kb: WholeKb, request: Request, asked: Annotated[SettingsQuery, Query()]) -> Response:
+def settings(kb: WholeKb, request: Request, query: str = "") -> Response:
     """Every setting, its value in this server, and where that comes from."""
     values = kb.settings.model_dump()
     origins = settings_origins(kb.home)
-    wanted = asked.query.casefold()
     rows = []
     for row in settings_table():
         section, _, name = row.name.partition(".")
         value = values[section][name]
-        if wanted not in f"{row.name} {row.help}".casefold():
-            continue
-        rows.append(
-            SettingBody(
-                name=row.name,
-                value=_told(value),
-                default=_told(row.default),
-                variable=row.variable,
-                origin=origins[row.name],
-                changed=value != row.default,
-                help=row.help,
+        if query.casefold() in f"{row.name} {row.help}".casefold():
+            rows.append(
+                Setting(
+                    name=row.name,
+                    value=_told(value),
+                    default=_told(row.default),
+                    variable=row.variable,
+                    origin=origins[row.name],
+                    changed=value != row.default,
+                    help=row.help,
+                )
             )
-        )
     body = SettingsPageBody(home=str(kb.home), settings=tuple(rows))
-    return shown(request, "settings.html", body, asked=asked)
+    return shown(request, "settings.html", body, asked={"query": query})
 
 
 def _told(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-class HealthQuery(StrictModel, PageFormat):
-    """The page takes nothing but its format."""
-
-
-class HealthPageBody(HoldingsBody):
+class HealthPageBody(PlainShape, line="*holdings running verified"):
     """What the home holds, and what the last check found (null: none was made)."""
 
+    holdings: HoldingsBody
     running: bool
-    verified: VerifyBody | None
+    verified: VerifyReport | None
 
 
 def _checks(request: Request) -> HealthChecks:
@@ -174,25 +164,19 @@ Checks = Annotated[HealthChecks, Depends(_checks)]
 
 
 @router.get("/health")
-def health(
-    kb: Kb, checks: Checks, request: Request, _asked: Annotated[HealthQuery, Query()]
-) -> Response:
+def health(kb: Kb, checks: Checks, request: Request) -> Response:
     """What the home holds, and the last check of it."""
     # Asked for first: a check that ends in between shows its report, and never neither.
     last, running = (checks.last, checks.running) if sees_all(kb) else (None, False)
     report = last.report if last and not running else None
-    body = HealthPageBody.of(
-        holdings_body(kb),
-        running=running,
-        verified=VerifyBody.of(report) if report else None,
-    )
+    held = holdings_body(kb)
     return shown(
         request,
         "health.html",
-        body,
+        HealthPageBody(holdings=held, running=running, verified=report),
         last=last,
         reindex=sees_all(kb) and kb.reindex_needed,
-        size=size_words(body.bytes),
+        size=size_words(held.bytes),
     )
 
 

@@ -1,11 +1,11 @@
-"""The coverage as a heat map; each cell opens its documents and the questions asked there."""
+"""Pages about learning: coverage, gaps, what is asked, metrics, preferences, notices."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from fastapi import APIRouter, Form, Query, Request
+from fastapi import Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
@@ -13,18 +13,17 @@ from wellread.ask.aggregate.coverage import DATES
 from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.kb.language_models import dollars
-from wellread.learning.coverage_grid import Grid, coverage_grid
+from wellread.learning.coverage_grid import Cell, Grid, coverage_grid
 from wellread.learning.gaps.asking_again import ask_again
 from wellread.learning.metrics.metric_periods import PeriodName
+from wellread.learning.question_patterns import question_patterns
 from wellread.library.document_lists import listed
-from wellread.serve.api.coverage_api import CoverageLimits
-from wellread.serve.api.queries import FAR, RowNumber, StrictModel
-from wellread.serve.features.figures import metrics_body, patterns_body, report_of
+from wellread.serve.features.feature import FAR, RowNumber, StrictModel
+from wellread.serve.features.figures import metrics_body, report_of
 from wellread.serve.features.gaps_and_coverage import (
     MOST_GAPS,
-    AskedOfBody,
     CoverageBody,
-    CoverageCellBody,
+    CoverageQuery,
     cell_words,
     cluster_detail,
     coverage_body,
@@ -36,19 +35,20 @@ from wellread.serve.features.gaps_and_coverage import (
     set_status,
     suggestion_body,
 )
-from wellread.serve.features.material_found import DocumentBody, documents_body
 from wellread.serve.features.people import PreferencesChange, change_preferences, preferences_body
-from wellread.serve.features.views import Body
 from wellread.serve.guards.asking_rights import Kb, WholeKb
+from wellread.serve.views import Shape, look_at
 from wellread.serve.web.answer_parts import limit_choices
 from wellread.serve.web.charts import bar_chart, part_label, seconds_bars, trend_chart
-from wellread.serve.web.rendering import PageFormat, shown
+from wellread.serve.web.rendering import page_router, shown
 from wellread.serve.web.runs import Ingest
+from wellread.store.catalogue.documents.listings import ListedDocument
+from wellread.store.catalogue.learning.coverage_reads import AskedOf
 from wellread.store.schema.catalogue_values import GapStatus
 from wellread.text.timecodes import window_of
 from wellread.types import Filters
 
-router = APIRouter(include_in_schema=False)
+router = page_router()
 MOST_DOCUMENTS, MOST_ASKED = 50, 20
 LEVELS = (1, 2, 4, 8, 16)  # least number of documents of each shade
 MOST_BARS = 60
@@ -56,20 +56,20 @@ MOST_BARS = 60
 PARAMETERS = ("kind", "collection", "source_type", "language", "author", "speaker")
 
 
-class CoveragePageQuery(CoverageLimits, PageFormat):
+class CoveragePageQuery(CoverageQuery):
     """The coverage; with ``row`` and ``column`` one cell of it."""
 
     row: str = ""
     column: str = ""
 
 
-class CellPageBody(Body):
+class CellPageBody(Shape):
     """One cell: documents and questions, the first of them."""
 
     by: tuple[str, ...]
-    cell: CoverageCellBody
-    documents: tuple[DocumentBody, ...]
-    asked: tuple[AskedOfBody, ...]
+    cell: Cell
+    documents: tuple[ListedDocument, ...]
+    asked: tuple[AskedOf, ...]
 
 
 @router.get("/coverage")
@@ -87,7 +87,7 @@ def coverage_page(
         return _cell_page(kb, request, asked, grid)
     body = coverage_body(kb, grid)
     rows, columns = most_filled(body)
-    cells = {(one.row, one.column): one for one in body.cells}
+    cells = {(one.row, one.column): one for one in grid.cells}
     return shown(
         request,
         "coverage.html",
@@ -99,7 +99,7 @@ def coverage_page(
         columns=columns,
         lines=[(row, [_drawn(cells[row, column]) for column in columns]) for row in rows],
         left_out=left_out(body, rows, columns),
-        gaps=[(one, gap_words(one)) for one in body.gaps[:MOST_GAPS]],
+        gaps=[(look_at(one), gap_words(one)) for one in body.gaps[:MOST_GAPS]],
         charts=_charts(body),
     )
 
@@ -116,9 +116,9 @@ def _cell_page(
     page = listed(kb, first, limit=MOST_DOCUMENTS)
     body = CellPageBody(
         by=grid.by,
-        cell=CoverageCellBody.of(cell, documents=len(cell.document_ids), questions=len(cell.asked)),
-        documents=documents_body(page, 0).documents,
-        asked=tuple(AskedOfBody.of(grid.asked[place]) for place in cell.asked[:MOST_ASKED]),
+        cell=cell,
+        documents=page.documents,
+        asked=tuple(grid.asked[place] for place in cell.asked[:MOST_ASKED]),
     )
     limits = _library(asked, grid, cell.row, cell.column)
     return shown(request, "coverage_cell.html", body, given=_given(asked, grid), limits=limits)
@@ -130,9 +130,10 @@ def _given(asked: CoveragePageQuery, grid: Grid) -> dict[str, object]:
     return {**plain, "by": list(grid.by)}
 
 
-def _drawn(cell: CoverageCellBody) -> tuple[CoverageCellBody, str, int]:
+def _drawn(cell: Cell) -> tuple[Any, str, int]:
     """The cell, what it says, and its shade."""
-    return cell, cell_words(cell), sum(cell.documents >= least for least in LEVELS)
+    shade = sum(len(cell.document_ids) >= least for least in LEVELS)
+    return look_at(cell), cell_words(cell), shade
 
 
 def _charts(body: CoverageBody) -> list[tuple[str, object]]:
@@ -174,7 +175,7 @@ def _library(
     return found
 
 
-class GapsPageQuery(StrictModel, PageFormat):
+class GapsPageQuery(StrictModel):
     """Which clusters; ``waiting`` are those that are not closed."""
 
     status: Literal["waiting"] | GapStatus = "waiting"
@@ -182,7 +183,7 @@ class GapsPageQuery(StrictModel, PageFormat):
     offset: int = Field(default=0, ge=0, le=FAR)
 
 
-class PatternsPageQuery(StrictModel, PageFormat):
+class PatternsPageQuery(StrictModel):
     """The time of asking."""
 
     from_: str = Field(default="", alias="from")
@@ -207,7 +208,7 @@ def gaps(kb: Kb, request: Request, asked: Annotated[GapsPageQuery, Query()]) -> 
 def patterns(kb: Kb, request: Request, asked: Annotated[PatternsPageQuery, Query()]) -> Response:
     """What is asked often."""
     start, end = window_of(asked.from_, asked.to, hint="swap the two dates")
-    body = patterns_body(kb, start, end)
+    body = question_patterns(kb, kb.asker.owner, start, end)
     chart = bar_chart([(one.name, one.asked) for one in body.periods])
     return shown(request, "learning/patterns.html", body, asked=asked, chart=chart)
 
@@ -220,14 +221,12 @@ def ask(kb: WholeKb, ingest: Ingest) -> Response:
 
 
 @router.get("/gaps/{cluster_id}")
-def cluster(
-    kb: Kb, request: Request, cluster_id: str, _asked: Annotated[PageFormat, Query()]
-) -> Response:
+def cluster(kb: Kb, request: Request, cluster_id: str) -> Response:
     """A cluster: its questions, what became of each, and the entry to write."""
     body = cluster_detail(kb, cluster_id)
-    waiting = body.open or body.status == "planned"
-    suggestion = suggestion_body(kb, body.id) if waiting else None
-    return shown(request, "learning/gap.html", body, suggestion=suggestion)
+    waiting = body.cluster.status in ("open", "planned")
+    suggestion = suggestion_body(kb, body.cluster.id) if waiting else None
+    return shown(request, "learning/gap.html", body, suggestion=look_at(suggestion))
 
 
 @router.post("/gaps/{gap_id}/status")
@@ -236,14 +235,14 @@ def change(
 ) -> Response:
     """Open, plan or close a cluster, or one question of it."""
     set_status(kb, gap_id, status)
-    known = cluster_detail(kb, cluster).id
+    known = cluster_detail(kb, cluster).cluster.id
     return RedirectResponse(f"/gaps/{known}", status_code=303)
 
 
 PATH = "/figures"  # /metrics is what Prometheus reads
 
 
-class FiguresQuery(StrictModel, PageFormat):
+class FiguresQuery(StrictModel):
     """Which time: the last day, week or month, all, or between two dates."""
 
     period: PeriodName = "month"
@@ -254,16 +253,16 @@ class FiguresQuery(StrictModel, PageFormat):
 @router.get(PATH)
 def figures(kb: Kb, request: Request, asked: Annotated[FiguresQuery, Query()]) -> Response:
     """All metrics of a time, drawn, with their numbers in tables."""
-    body = metrics_body(report_of(kb, asked.period, asked.since, asked.until))
+    report = report_of(kb, asked.period, asked.since, asked.until)
     return shown(
         request,
         "learning/metrics.html",
-        body,
+        metrics_body(report),
         asked=asked,
         path=PATH,
-        periods=("day", "week", "month", "all"),
-        trend=trend_chart(body.trend, body.part),
-        bars=seconds_bars(body.latencies),
+        periods=get_args(PeriodName),
+        trend=trend_chart(report.trend, report.period.part),
+        bars=seconds_bars(report.latencies),
         label=part_label,
         dollars=dollars,
     )
@@ -281,7 +280,7 @@ Lines = Annotated[tuple[str, ...], BeforeValidator(_split)]
 
 
 @router.get("/preferences")
-def preferences_page(kb: Kb, request: Request, _asked: Annotated[PageFormat, Query()]) -> Response:
+def preferences_page(kb: Kb, request: Request) -> Response:
     """The form with what is set."""
     body = preferences_body(kb, kb.asker.owner)
     return shown(request, "preferences.html", body, choices=limit_choices(kb))

@@ -1,51 +1,47 @@
-"""Searching passages by words and meaning, and a passage among its neighbours."""
+"""Looking things up: passages, stories, entities with a drawing, timelines, recordings."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import UTC, date, datetime
+from dataclasses import replace
 from typing import Annotated, Any, get_args
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from fastapi.responses import Response
 from pydantic import Field, field_validator
 
 from wellread.ask.retrieve.search import check_collections
-from wellread.ask.retrieve.story_search import StoryQuery, find_stories
-from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.library.recordings import recordings
-from wellread.library.searches import around
-from wellread.library.timelines import Window, timeline
-from wellread.serve.api.queries import (
-    DEEPEST,
-    ContextQuery,
-    ListQuery,
-    ScopeQuery,
-    SearchQuery,
-    TimelineQuery,
-)
+from wellread.library.timelines import Taken
 from wellread.serve.error_shapes import ProblemError
+from wellread.serve.features import material_found, timelines_shown
+from wellread.serve.features.documents_found import recordings_body
 from wellread.serve.features.entities_shown import (
     EntityBody,
     entity_body,
     entity_list_body,
     unknown_entity,
 )
-from wellread.serve.features.material_found import found_body, recordings_body, surroundings_body
-from wellread.serve.features.timelines_shown import Unit, item_body, story_body, timeline_body
-from wellread.serve.features.views import Body, PlainBody, document_view, view_url
-from wellread.serve.guards.asking_rights import Kb, note_opened
+from wellread.serve.features.feature import (
+    DEEPEST,
+    ListQuery,
+    ScopeQuery,
+    SearchQuery,
+)
+from wellread.serve.features.timelines_shown import Unit, story_detail
+from wellread.serve.guards.asking_rights import Kb
+from wellread.serve.views import Shape, document_view, look_at, view_url
 from wellread.serve.web.answer_parts import limit_choices
 from wellread.serve.web.charts import bar_chart
-from wellread.serve.web.neighbourhoods import NeighbourhoodBody, drawing_of, neighbourhood
-from wellread.serve.web.rendering import PageFormat, shown
+from wellread.serve.web.neighbourhoods import Neighbourhood, drawing_of, neighbourhood
+from wellread.serve.web.rendering import page_router, shown
 from wellread.store.catalogue.documents.listings import Order
-from wellread.store.catalogue.stories.story_rows import Story, StoryItem
-from wellread.text.timecodes import first_moment, last_moment, window_of
-from wellread.types import DocumentFacts, Filters, Span
+from wellread.text.timecodes import window_of
+from wellread.types import Filters
 
-router = APIRouter(include_in_schema=False)
+router = page_router()
+
+# --- passages --------------------------------------------------------------------------------
 
 MODES = {"hybrid": "Words and meaning", "text": "Words only", "vector": "Meaning only"}
 LIST_WORDS = {
@@ -56,26 +52,30 @@ LIST_WORDS = {
 }
 
 
-class SearchPageQuery(SearchQuery, PageFormat):
+class SearchPageQuery(SearchQuery):
     """A search; without words, what is there within the limits."""
 
     query: str = ""
 
 
-class ContextPageQuery(ContextQuery, PageFormat):
+class ContextQuery(ScopeQuery):
     """How many passages around one."""
+
+    before: int = Field(default=2, ge=0, le=50)
+    after: int = Field(default=2, ge=0, le=50)
 
 
 @router.get("/search")
 def search(kb: Kb, request: Request, asked: Annotated[SearchPageQuery, Query()]) -> Response:
     """The best passages for ``query``, best first; without one, the newest."""
     page = (asked.limit, asked.offset)
-    body = found_body(kb, asked.query, asked.filters(), asked.mode, page)
-    end = asked.offset + len(body.results)
-    if body.total is None:
-        more = len(body.results) == asked.limit and end <= DEEPEST
+    body = material_found.found_body(kb, asked.query, asked.filters(), asked.mode, page)
+    found = body.found
+    end = asked.offset + len(found.results)
+    if found.total is None:
+        more = len(found.results) == asked.limit and end <= DEEPEST
     else:
-        more = end < min(body.total, DEEPEST)
+        more = end < min(found.total, DEEPEST)
     return shown(
         request,
         "search.html",
@@ -90,18 +90,18 @@ def search(kb: Kb, request: Request, asked: Annotated[SearchPageQuery, Query()])
 
 @router.get("/search/context/{passage_id}")
 def context(
-    kb: Kb, request: Request, passage_id: str, asked: Annotated[ContextPageQuery, Query()]
+    kb: Kb, request: Request, passage_id: str, asked: Annotated[ContextQuery, Query()]
 ) -> Response:
     """A passage with those before and after it in its document."""
-    found = around(kb, passage_id, asked.before, asked.after, asked.collections)
-    note_opened(request, found.document.id)
-    return shown(request, "context.html", surroundings_body(found), asked=asked)
+    scope = asked.collections
+    found = material_found.context(kb, request, passage_id, scope, asked.before, asked.after)
+    return shown(request, "context.html", found, asked=asked)
 
 
-LONGEST_AGO = datetime.min.replace(tzinfo=UTC)
+# --- stories ---------------------------------------------------------------------------------
 
 
-class StoriesQuery(ScopeQuery, PageFormat):
+class StoriesQuery(ScopeQuery):
     """Which stories; ``query``: those that are about it, the best first."""
 
     query: str = Field(default="", max_length=4_000)
@@ -111,167 +111,58 @@ class StoriesQuery(ScopeQuery, PageFormat):
     offset: int = Field(default=0, ge=0, le=10_000)
 
 
-class StoryPageQuery(PageFormat):
-    """Most news items of the story, the newest."""
-
-    limit: int = Field(default=200, ge=1, le=5_000)
-
-
-class SaidBody(PlainBody):
-    """A sentence of a summary, verbatim, and where it stands."""
-
-    text: str
-    document_id: str
-    start: int
-    end: int
-
-
-class StoryPeriodBody(PlainBody):
-    """A day, week, month or year, and how many items are in it."""
-
-    label: str
-    start: date
-    items: int
-
-
-class StoryTimelineBody(PlainBody):
-    """Every period from the first item to the last."""
-
-    unit: Unit
-    periods: tuple[StoryPeriodBody, ...]
-
-
-class StoryBody(PlainBody):
-    """A story as ``wellread stories --json`` writes it."""
-
-    id: str
-    collection: str
-    title: str
-    summary: tuple[SaidBody, ...]
-    terms: tuple[str, ...]
-    first_at: datetime | None
-    last_at: datetime | None
-    items: int
-    sources: int
-    novelty: float
-    timeline: StoryTimelineBody
-
-
-class StoriesBody(PlainBody):
-    """A part of the list of stories."""
-
-    query: str
-    stories: tuple[StoryBody, ...]
-
-
-class NewsBody(PlainBody):
-    """A news item; ``repeats`` names the one of which it is a near-duplicate."""
-
-    document_id: str
-    start: int
-    end: int
-    title: str
-    source: str
-    url: str
-    published_at: datetime | None
-    repeats: str | None
-    view_url: str
-
-
-class StoryDetailBody(StoryBody):
-    """A story with its news items, the oldest first."""
-
-    news: tuple[NewsBody, ...]
-
-
 @router.get("/stories")
 def stories(kb: Kb, request: Request, asked: Annotated[StoriesQuery, Query()]) -> Response:
     """Stories, the latest first; those about a query, the best first."""
-    start, end = window_of(asked.from_, asked.to, hint="swap the two dates")
-    most = asked.offset + asked.limit + 1
-    if asked.query.strip():
-        # Who looks around wants the old ones too.
-        wanted = StoryQuery(
-            text=asked.query,
-            collections=asked.collections,
-            since=start or LONGEST_AGO,
-            until=end,
-            top_k=most,
-        )
-        every = [one.story for one in find_stories(kb, wanted)]
-    else:
-        check_collections(kb, Filters(collections=asked.collections))
-        every = kb.catalogue.stories.latest(asked.collections, start, end, limit=most)
-    part = every[asked.offset : asked.offset + asked.limit]
-    dates = kb.catalogue.stories.dates([one.id for one in part])
-    bodies = tuple(StoryBody.model_validate(story_body(one, dates[one.id])) for one in part)
+    window = window_of(asked.from_, asked.to, hint="swap the two dates")
+    # One more than are shown tells whether there are further ones.
+    every = timelines_shown.list_stories(
+        kb, asked.collections, window, asked.query, asked.limit + 1, asked.offset
+    )
     return shown(
         request,
         "stories.html",
-        StoriesBody(query=asked.query, stories=bodies),
+        replace(every, stories=every.stories[: asked.limit]),
         asked=asked,
         collections=kb.catalogue.collection_names(),
-        more=len(every) == most,
+        more=len(every.stories) > asked.limit,
     )
 
 
 @router.get("/stories/{story_id}")
 def story(
-    kb: Kb, request: Request, story_id: str, asked: Annotated[StoryPageQuery, Query()]
+    kb: Kb,
+    request: Request,
+    story_id: str,
+    limit: Annotated[int, Query(ge=1, le=5_000)] = 200,
 ) -> Response:
     """One story with its timeline and its news.
 
     Raises:
         UnknownNameError: no story, or several, have an id that begins so.
     """
-    found = _named(kb, story_id)
-    items = kb.catalogue.stories.items(found.id)
-    dates = [item.published_at for item in items if item.published_at]
-    body = StoryDetailBody.model_validate(
-        {**story_body(found, dates), "news": [_news(one) for one in items[-asked.limit :]]}
-    )
-    facts = {item.document.id: item.document for item in items}
-    return shown(
-        request,
-        "story.html",
-        body,
-        chart=bar_chart([(one.label, one.items) for one in body.timeline.periods]),
-        said=[(one.text, *_place(facts, one)) for one in body.summary],
-    )
+    body = story_detail(kb, story_id, limit)
+    facts = kb.catalogue.facts({one.document_id for one in body.story.summary})
+    said = []
+    for one in body.story.summary:
+        document = facts.get(one.document_id)
+        place = view_url(document.id, document.version, one.span) if document else ""
+        title = document.title if document else ""
+        said.append((one.text, title, place or document_view(one.document_id)))
+    chart = bar_chart([(one.label, one.count) for one in body.periods])
+    return shown(request, "story.html", body, chart=chart, said=said)
 
 
-def _named(kb: KnowledgeBase, story_id: str) -> Story:
-    found = kb.catalogue.stories.named(story_id) if story_id.strip() else []
-    if len(found) != 1:
-        what = "several stories have" if found else "no story has"
-        raise UnknownNameError(
-            f"{what} an id that begins with {story_id!r}", hint="/stories lists them"
-        )
-    return found[0]
-
-
-def _news(item: StoryItem) -> dict[str, object]:
-    place = view_url(item.document.id, item.document.version, item.span)
-    return {**item_body(item), "view_url": place}
-
-
-def _place(facts: Mapping[str, DocumentFacts], said: SaidBody) -> tuple[str, str]:
-    """The title of the document that says it, and where it is read there."""
-    document = facts.get(said.document_id)
-    if document is None:
-        return "", document_view(said.document_id)
-    span = Span(start=said.start, end=said.end)
-    return document.title, view_url(document.id, document.version, span)
-
+# --- entities --------------------------------------------------------------------------------
 
 LISTS = "/entities lists what is there"
 MOST_SHOWN = 500  # relations of a table; the JSON has all
 
 
-class EntitiesQuery(ScopeQuery, PageFormat):
+class EntitiesQuery(ScopeQuery):
     """Which entities; ``query`` is a part of a name, ``limit`` of each type."""
 
-    type: list[str] = Field(default_factory=list)
+    type: list[str] = Field(default=[])
     query: str = Field(default="", max_length=500)
     limit: int = Field(default=20, ge=1, le=5_000)
 
@@ -281,16 +172,17 @@ class EntitiesQuery(ScopeQuery, PageFormat):
         return [name for name in self.type if name] or None
 
 
-class EntityQuery(ScopeQuery, PageFormat):
+class EntityQuery(ScopeQuery):
     """One entity; ``limit`` is of the documents that name it."""
 
     limit: int = Field(default=20, ge=0, le=200)
 
 
-class EntityPageBody(EntityBody):
+class EntityPageBody(Shape, line="*entity around"):
     """An entity with what is drawn around it."""
 
-    around: NeighbourhoodBody
+    entity: EntityBody
+    around: Neighbourhood
 
 
 @router.get("/entities")
@@ -320,32 +212,34 @@ def entity(kb: Kb, request: Request, name: str, asked: Annotated[EntityQuery, Qu
     found = entity_body(kb, scope, name, asked.limit)
     if found is None:
         raise ProblemError(unknown_entity(kb, scope, name, lists=LISTS))
-    body = EntityPageBody.of(found, around=_around(kb, found))
+    around = neighbourhood(kb, found.node.collection, found.node.id)
+    out = [one for one in found.relations if one.direction == "out"]
+    into = [one for one in found.relations if one.direction == "in"]
     return shown(
         request,
         "entity.html",
-        body,
+        EntityPageBody(entity=found, around=around),
         asked=asked,
-        drawing=drawing_of(body.around),
+        drawing=drawing_of(around),
         most=MOST_SHOWN,
-        directions=[
-            ("From it", "out", [one for one in body.relations if one.direction == "out"]),
-            ("To it", "in", [one for one in body.relations if one.direction == "in"]),
-        ],
+        directions=[("From it", "out", look_at(out)), ("To it", "in", look_at(into))],
     )
 
 
-def _around(kb: KnowledgeBase, found: EntityBody) -> NeighbourhoodBody:
-    return neighbourhood(kb, found.collection, found.id)
-
+# --- timelines -------------------------------------------------------------------------------
 
 MOST_NAMES = 300  # of each sort, that the form offers
 
 
-class TimelinePageQuery(TimelineQuery, PageFormat):
-    """The timeline of what is called ``name``."""
+class TimelineQuery(ScopeQuery):
+    """The timeline of what is called ``name``; ``kind`` takes the name for this only."""
 
     name: str = ""
+    from_: str = Field(default="", alias="from")
+    to: str = ""
+    kind: Taken | None = None
+    unit: Unit | None = None
+    limit: int = Field(default=50, ge=1, le=1_000)
 
     @field_validator("kind", "unit", mode="before")
     @classmethod
@@ -354,7 +248,7 @@ class TimelinePageQuery(TimelineQuery, PageFormat):
         return value or None
 
 
-class TimelineNamesBody(Body):
+class TimelineNames(Shape):
     """What has a timeline; of the entities those that are named most, of the stories the latest."""
 
     collections: tuple[str, ...]
@@ -363,56 +257,55 @@ class TimelineNamesBody(Body):
 
 
 @router.get("/timeline")
-def timeline_page(
-    kb: Kb, request: Request, asked: Annotated[TimelinePageQuery, Query()]
-) -> Response:
+def timeline_page(kb: Kb, request: Request, asked: Annotated[TimelineQuery, Query()]) -> Response:
     """The form; with ``name`` how it went on, oldest first."""
     names = _names(kb)
     if not asked.name.strip():
         return shown(request, "timeline.html", names, asked=asked, names=names, found=None)
-    window = Window(
-        since=first_moment(asked.from_) if asked.from_ else None,
-        until=last_moment(asked.to) if asked.to else None,
-        limit=asked.limit,
+    body = timelines_shown.topic_timeline(
+        kb,
+        asked.name,
+        asked.collections,
+        asked.from_,
+        asked.to,
+        asked.kind,
+        asked.unit,
+        asked.limit,
     )
-    made = timeline(kb, asked.name, window, collections=asked.collections, taken=asked.kind)
-    body = timeline_body(asked.name, made, asked.unit)
     return shown(
         request,
         "timeline.html",
         body,
         asked=asked,
         names=names,
-        found=body,
+        found=look_at(body),
         chart=bar_chart([(one.label, one.count) for one in body.periods]),
     )
 
 
-def _names(kb: KnowledgeBase) -> TimelineNamesBody:
+def _names(kb: KnowledgeBase) -> TimelineNames:
     totals = kb.catalogue.graph.mention_totals(())
     nodes = kb.catalogue.graph.entities(())
     often = {key: total.documents for key, total in totals.items()}
     nodes.sort(key=lambda node: -often.get((node.collection, node.id), 0))
     stories = kb.catalogue.stories.latest(limit=MOST_NAMES)
-    return TimelineNamesBody(
+    return TimelineNames(
         collections=tuple(kb.catalogue.collection_names()),
         entities=tuple(dict.fromkeys(node.title for node in nodes[:MOST_NAMES])),
         stories=tuple(dict.fromkeys(story.title for story in stories)),
     )
 
 
-class MediaQuery(ListQuery, PageFormat):
-    """A page of the list of recordings."""
+# --- recordings ------------------------------------------------------------------------------
 
 
 @router.get("/media")
-def media(kb: Kb, request: Request, asked: Annotated[MediaQuery, Query()]) -> Response:
+def media(kb: Kb, request: Request, asked: Annotated[ListQuery, Query()]) -> Response:
     """Transcripts, and what else has a recording, a page of them."""
     found = recordings(
         kb, asked.filters(), limit=asked.limit, offset=asked.offset, order=asked.order
     )
     body = recordings_body(found, asked.offset)
-    more = asked.offset + len(body.videos) < body.total
     return shown(
         request,
         "media.html",
@@ -420,5 +313,5 @@ def media(kb: Kb, request: Request, asked: Annotated[MediaQuery, Query()]) -> Re
         asked=asked,
         choices=limit_choices(kb),
         orders=get_args(Order),
-        more=more,
+        more=asked.offset + len(body.videos) < body.total,
     )
