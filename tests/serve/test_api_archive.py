@@ -14,16 +14,15 @@ from tests.serve.conftest import got
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.locators import format_time
-from wellread.serve.features.document_views import (
+from wellread.serve.features.entities_shown import EntitiesBody, EntityBody
+from wellread.serve.features.material_found import (
     RecordingsBody,
+    ResultsBody,
+    SurroundingsBody,
     TranscriptBody,
     WholeDocumentBody,
 )
-from wellread.serve.features.entity_listing import EntitiesBody
-from wellread.serve.features.entity_views import EntityBody
-from wellread.serve.features.passage_views import ResultsBody, SurroundingsBody
-from wellread.serve.features.story_views import StoryListBody
-from wellread.serve.features.timeline_views import TimelineBody, TopicsBody
+from wellread.serve.features.timelines_shown import StoryListBody, TimelineBody, TopicsBody
 from wellread.serve.server.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 

@@ -13,7 +13,7 @@ from wellread.errors import ModelTimeoutError
 from wellread.kb import KnowledgeBase
 from wellread.serve.api import ask_api as ask_module
 from wellread.serve.api.ask_api import AskRequest
-from wellread.serve.features.asking.answer_bodies import AskResponse
+from wellread.serve.features.answering import AskResponse
 from wellread.types import Filters
 
 FERRY_QUESTION = "How much was the ferry Osprey bought for?"

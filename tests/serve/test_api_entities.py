@@ -12,7 +12,7 @@ import pytest
 from wellread.ingest.joining.mention_linking import link_mentions
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
-from wellread.serve.features.entity_views import EntityBody, MentionBody, RelationBody
+from wellread.serve.features.entities_shown import EntityBody, MentionBody, RelationBody
 
 DOCS = Path(__file__).parents[2] / "docs" / "api-guide.md"
 OSPREY = """---

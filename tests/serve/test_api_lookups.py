@@ -16,14 +16,15 @@ from tests.serve.conftest import got
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
 from wellread.library.timelines import Timeline
-from wellread.serve.features.document_views import (
+from wellread.serve.features.material_found import (
     DocumentsBody,
     RecordingsBody,
+    ResultsBody,
+    SurroundingsBody,
     TranscriptBody,
     WholeDocumentBody,
 )
-from wellread.serve.features.passage_views import ResultsBody, SurroundingsBody
-from wellread.serve.features.timeline_views import TimelineBody, TopicsBody, timeline_body
+from wellread.serve.features.timelines_shown import TimelineBody, TopicsBody, timeline_body
 from wellread.serve.server.app import create_app
 
 DOCS = Path(__file__).parents[2] / "docs" / "api-guide.md"

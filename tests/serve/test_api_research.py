@@ -23,7 +23,7 @@ from wellread.ingest.remove import remove_named
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.reports import ResearchRequest
 from wellread.research.research import begin
-from wellread.serve.features.researching.research_tasks import MOST_RUNNING, ResearchTasks
+from wellread.serve.features.researching import MOST_RUNNING, ResearchTasks
 from wellread.serve.server.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 

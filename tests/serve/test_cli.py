@@ -15,7 +15,7 @@ from wellread.kb import KnowledgeBase
 from wellread.serve import cli
 from wellread.serve.cli import COMMANDS, app, global_first, options
 from wellread.serve.cli.ask_cli import QUESTIONS
-from wellread.serve.features import home_reports
+from wellread.serve.features import home_and_jobs
 from wellread.types import KINDS
 
 FERRY_QUESTION = "How much was the ferry Osprey bought for?"
@@ -304,7 +304,7 @@ def test_a_logged_failure_is_one_line_unless_asked_for(
             logging.getLogger("wellread.somewhere").warning("a %s failed", "part", exc_info=True)
         raise WellreadError("and so it ended")
 
-    monkeypatch.setattr(home_reports, "holdings_body", noisy)
+    monkeypatch.setattr(home_and_jobs, "holdings_body", noisy)
     _, _, err = run(runner, "collections")
     assert err.splitlines() == ["Warning: a part failed", "Error: and so it ended"]
     _, _, err = run(runner, "collections", "-v")

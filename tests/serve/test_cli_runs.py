@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from wellread.ingest.pipeline.job_log import Report
 from wellread.serve.cli import app, material_cli
-from wellread.serve.features import home_reports as tables
+from wellread.serve.features import home_and_jobs as tables
 from wellread.store.catalogue.run_logs import Jobs
 
 
@@ -136,7 +136,7 @@ def test_watch_reads_what_is_there_and_what_comes(
 
     def report_body(report: Report, collection: str) -> tables.ReportBody:
         body = real(report, collection)
-        told.append(body.job)
+        told.append(body.report.job_id)
         if len(told) == 1:
             (material / "new.txt").write_text("A lantern was hung at the quay.\n")
         else:

@@ -127,8 +127,8 @@ def test_show_tells_one_story(runner: CliRunner) -> None:
     assert re.search(r"2026-01-05 +█+ 1$", out, re.MULTILINE)  # the week of the first news
     assert "2026-03-20  Ferry Osprey back in service" in out
     shown = told(runner, known)
-    assert shown["timeline"]["unit"] == "week"
-    assert [period["items"] for period in shown["timeline"]["periods"]][::10] == [1, 1]
+    assert shown["unit"] == "week"
+    assert [period["count"] for period in shown["periods"]][::10] == [1, 1]
     assert [item["title"] for item in shown["news"]] == [NEWS[0][0], NEWS[2][0]]
     assert shown["news"][0]["url"] == "https://herald.example/0"
     assert [item["title"] for item in told(runner, known, "--limit", "1")["news"]] == [NEWS[2][0]]

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from wellread.kb import KnowledgeBase
 from wellread.serve.cli import app
-from wellread.serve.features.asking.answer_bodies import AskResponse
-from wellread.serve.features.asking.explanations import ExplainedResponse, ExplanationBody
+from wellread.serve.features.answer_forms import ExplainedResponse, ExplanationBody
+from wellread.serve.features.answering import AskResponse
 
 QUESTION = "How much was the ferry Osprey bought for?"
 COUNT = "How many transcripts are there?"

@@ -17,9 +17,9 @@ from typer.testing import CliRunner
 from wellread.calls import Call
 from wellread.kb import KnowledgeBase
 from wellread.serve.cli import app
-from wellread.serve.features.learning.metric_bodies import TrendBody
+from wellread.serve.features.figures import TrendBody
 from wellread.serve.server.app import create_app
-from wellread.serve.web.metric_charts import trend_chart
+from wellread.serve.web.charts import trend_chart
 
 PAGE = {"accept": "text/html"}
 SECRET = "Rumpelstiltskin"

@@ -15,7 +15,7 @@ from wellread.identity import document_id
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
 from wellread.serve.cli import app
-from wellread.serve.features.asking.stored_answers import AROUND, opened_body
+from wellread.serve.features.kept_answers import AROUND, opened_body
 
 FERRY_QUESTION = "When does the ferry leave the harbour every morning?"
 

@@ -23,8 +23,8 @@ from wellread.answers import (
     VerdictName,
     View,
 )
-from wellread.serve.features.asking.answer_bodies import answer_body, event_body, evidence_body
-from wellread.serve.features.bodies import view_url
+from wellread.serve.features.answering import answer_body, event_body, evidence_body
+from wellread.serve.views import view_url
 from wellread.types import AppliedLimit, Box, Locator, Span
 
 SENTENCE = Sentence(

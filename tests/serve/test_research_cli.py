@@ -24,7 +24,7 @@ from wellread.errors import StoreError
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.research.research import usual_limits
 from wellread.serve.cli import app, research_cli
-from wellread.serve.features.researching.research_plans import short_limits
+from wellread.serve.features.researching import short_limits
 from wellread.store.catalogue.asking.research_records import ResearchRun
 from wellread.testing.embedding import ReadableEmbedder
 

@@ -17,15 +17,14 @@ from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.serve.api.ask_api import AskRequest
 from wellread.serve.api.doc_pages import api_page, settings_page
-from wellread.serve.api.material_api import HealthBody
 from wellread.serve.api.research_api import ResearchAsked, StartRequest
-from wellread.serve.features.asking.answer_bodies import AskResponse
-from wellread.serve.features.asking.archive_answers import QueryResponse
-from wellread.serve.features.bodies import ErrorBody
-from wellread.serve.features.entity_listing import EntitiesBody
-from wellread.serve.features.job_views import JobDetailBody, JobsBody
-from wellread.serve.features.story_views import StoryListBody
+from wellread.serve.features.answer_forms import QueryResponse
+from wellread.serve.features.answering import AskResponse
+from wellread.serve.features.entities_shown import EntitiesBody
+from wellread.serve.features.home_and_jobs import HealthBody, JobDetailBody, JobsBody
+from wellread.serve.features.timelines_shown import StoryListBody
 from wellread.serve.server.app import create_app
+from wellread.serve.views import ErrorBody
 from wellread.testing.embedding import ReadableEmbedder
 
 DOCS = Path(__file__).parents[2] / "docs"

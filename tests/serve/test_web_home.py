@@ -18,7 +18,7 @@ from wellread.calls import EMBED_PASSAGE, Call
 from wellread.config import settings_table
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.server.app import create_app
-from wellread.serve.web.day_chart import day_chart
+from wellread.serve.web.charts import day_chart
 from wellread.testing.embedding import ReadableEmbedder
 
 PAGE = {"accept": "text/html"}
@@ -126,7 +126,7 @@ async def test_the_slowest_step_stands_first(kb: KnowledgeBase, client: httpx.As
 async def test_only_the_newest_answers_are_measured(
     kb: KnowledgeBase, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wellread.serve.features.asking.step_latencies.ANSWERS_MEASURED", 2)
+    monkeypatch.setattr("wellread.serve.features.figures.ANSWERS_MEASURED", 2)
     for number, seconds in enumerate((9.0, 1.0, 1.0)):
         keep_answer(kb, f"ans_{number}", [Step(name="draft", seconds=seconds)])
     (step,) = (await client.get("/usage?format=json")).json()["steps"]

@@ -23,15 +23,16 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.cli import app as cli
 from wellread.serve.server.app import create_app
 from wellread.serve.web.charts import bar_chart
-from wellread.serve.web.graph_layout import (
+from wellread.serve.web.neighbourhoods import (
     LINES,
+    MOST_NODES,
     NODE_HEIGHT,
     NODE_WIDTH,
     border,
     lines_of,
+    neighbourhood,
     rings,
 )
-from wellread.serve.web.neighbourhoods import MOST_NODES, neighbourhood
 from wellread.testing.embedding import ReadableEmbedder
 
 PAGES = (

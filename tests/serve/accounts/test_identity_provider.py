@@ -21,8 +21,8 @@ from tests.serve.accounts.conftest import SECRET, Visitor
 from wellread.config import OidcSettings
 from wellread.errors import SettingsError
 from wellread.kb import KnowledgeBase
-from wellread.serve.features.accounts.identity_provider import provider_of
 from wellread.serve.server.app import create_app
+from wellread.serve.web.identity_provider import provider_of
 from wellread.store.catalogue.accounts import Accounts
 
 pytest.importorskip("authlib")

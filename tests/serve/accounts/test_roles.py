@@ -25,9 +25,9 @@ from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import seen_by
 from wellread.learning.feedback_giving import give_feedback
 from wellread.serve.guards.route_rules import rules
-from wellread.serve.web.ingest_runs import _ingest
-from wellread.serve.web.page_images import PageImages
+from wellread.serve.web.document_layout import PageImages
 from wellread.serve.web.pages import document_pages
+from wellread.serve.web.runs import _ingest
 from wellread.store.catalogue.accounts import Accounts
 from wellread.store.catalogue.accounts.audit_records import Deed
 from wellread.store.schema.account_values import User

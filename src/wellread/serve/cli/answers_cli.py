@@ -22,28 +22,23 @@ from wellread.learning.feedback_giving import give_feedback, known_feedback
 from wellread.library.answer_export import Export, Format, exported
 from wellread.library.recheck import named_answer, verify_again
 from wellread.serve.cli.options import Limit, Topics
-from wellread.serve.features.asking.answer_print import print_answer
-from wellread.serve.features.asking.stored_answers import (
+from wellread.serve.features.answering import print_answer
+from wellread.serve.features.kept_answers import (
+    FeedbackListBody,
+    RemovedFeedbackBody,
     SessionsBody,
     StoredAnswersBody,
     print_answers,
-    print_recheck,
-    print_sessions,
-    recheck_body,
-    session_detail_body,
-    whole_body,
-)
-from wellread.serve.features.learning.feedback_bodies import (
-    FeedbackListBody,
-    RemovedFeedbackBody,
-    feedback_body,
-    imported_body,
     print_feedback,
     print_feedback_list,
     print_imported,
+    print_recheck,
+    print_sessions,
+    session_detail_body,
+    whole_body,
 )
-from wellread.serve.features.learning.notice_bodies import notices_body, print_notices
-from wellread.serve.features.passage_views import print_similar, similar_body, wanted_like
+from wellread.serve.features.material_found import print_similar, similar_body, wanted_like
+from wellread.serve.features.people import notices_body, print_notices
 from wellread.serve.terminal import Terminal, terminal_of
 from wellread.text.words import harmless
 
@@ -135,7 +130,7 @@ def verify_answer(context: typer.Context, answer_id: AnswerId) -> None:
     terminal = terminal_of(context)
     with terminal.open() as kb:
         checked = verify_again(kb, _id_of(kb, answer_id), kb.asker.owner)
-    terminal.show(recheck_body(checked), print_recheck)
+    terminal.show(checked, print_recheck)
     if checked.stale:
         raise typer.Exit(1)
 
@@ -238,7 +233,7 @@ def list_feedback(
         return
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        rated = tuple(map(feedback_body, kb.catalogue.feedback.every(limit=limit)))
+        rated = tuple(kb.catalogue.feedback.every(limit=limit))
         body = FeedbackListBody(feedback=rated, total=kb.catalogue.feedback.count())
     terminal.show_list(rated, lambda out: print_feedback_list(out, body), body.total)
 
@@ -303,10 +298,10 @@ def give(  # noqa: PLR0913 - Typer reads the options from the signature
         if remove:
             kb.catalogue.feedback.remove(made.id)
     if remove:
-        gone = RemovedFeedbackBody.of(made)
+        gone = RemovedFeedbackBody(id=made.id, answer_id=made.answer_id)
         terminal.show(gone, lambda out, body: out.print(f"Removed from {body.answer_id}."))
     else:
-        terminal.show(feedback_body(made), print_feedback)
+        terminal.show(made, print_feedback)
 
 
 def _number(given: str) -> int | float | None:
@@ -344,7 +339,7 @@ def import_file(
         raise RequestError(f"{file} is not UTF-8: {error}", hint="save it as UTF-8") from error
     with terminal.open() as kb:
         taken = import_feedback(kb, text, form=_form(form, file), author=kb.asker.owner)
-    terminal.show(imported_body(taken), print_imported)
+    terminal.show(taken, print_imported)
     if taken.refused:
         raise typer.Exit(1)
 

@@ -24,7 +24,7 @@ from wellread.library.check_text import check as run
 from wellread.models.base import Embedder, Purpose
 from wellread.models.embedders.open_embedder import open_embedder
 from wellread.serve.cli.options import Topics
-from wellread.serve.features.asking.text_checks import check_body, print_check
+from wellread.serve.features.answer_forms import check_body, print_check
 from wellread.serve.progress import shown
 from wellread.serve.terminal import Terminal, terminal_of
 from wellread.types import Filters
@@ -80,7 +80,7 @@ def check(
             found = run(kb, text, filters=Filters(collections=tuple(given)))
             body = check_body(found, strict=strict, stored=True)
     terminal.show(body, print_check)
-    if not body.borne_out:
+    if not body.found.borne_out(strict=strict):
         raise typer.Exit(1)
 
 

@@ -27,12 +27,13 @@ from wellread.ingest.reindex import ReindexProgress, ReindexReport
 from wellread.kb import KnowledgeBase
 from wellread.kb.home_catalogue import BACKUPS_FOLDER
 from wellread.learning.gaps.asking_again import after_ingest
-from wellread.serve.features import home_reports as reports
-from wellread.serve.features.backup_reports import CopiesBody, print_copies
-from wellread.serve.features.learning.gap_print import tell_reasked
+from wellread.serve.features import home_and_jobs as reports
+from wellread.serve.features.gaps_and_coverage import tell_reasked
+from wellread.serve.features.home_and_jobs import print_copies
 from wellread.serve.progress import State, counted, status_line
 from wellread.serve.stopping import INTERRUPTED
 from wellread.serve.terminal import Terminal, fold, index_words, table, terminal_of
+from wellread.serve.views import PlainShape
 from wellread.store.recovery.copies import copies_in
 from wellread.text.words import harmless, harmless_line
 
@@ -86,8 +87,8 @@ def restore(
     """
     terminal = terminal_of(context)
     if listed:
-        body = CopiesBody.of_copies(copies_in(terminal.home_folder() / BACKUPS_FOLDER))
-        terminal.show_list(body.backups, lambda out: print_copies(out, body))
+        copies = list(copies_in(terminal.home_folder() / BACKUPS_FOLDER))
+        terminal.show_list(copies, lambda out: print_copies(out, copies))
         return
     with terminal.open() as kb:
         copy = copy_named(kb, backup)
@@ -100,7 +101,7 @@ def restore(
 
 
 def _end_with(terminal: Terminal, report: VerifyReport) -> None:
-    terminal.show(reports.VerifyBody.of(report), reports.print_verify)
+    terminal.show(report, reports.print_verify)
     if not report.clean:
         raise typer.Exit(1)
 
@@ -114,17 +115,17 @@ def export(
     terminal = terminal_of(context)
     with terminal.open() as kb, status_line(terminal) as tell:
         report = export_home(kb, file.expanduser().absolute(), on_file=tell)
-    body = reports.BackupBody.of(report, file=str(report.path), bytes=report.size)
-    terminal.show(body, reports.print_backup)
+    terminal.show(report, reports.print_backup)
 
 
-class ImportBody(reports.VerifyBody):
+class ImportBody(PlainShape, line="*report settings reaching users accounts"):
     """What each store of the new home counts, what does not match, and the archive's settings.
 
     ``settings`` is none, left out or taken; ``reaching`` those that name servers, models or keys.
     ``users`` counts the archive's, which stay out unless ``accounts`` says that they were taken.
     """
 
+    report: VerifyReport
     settings: str
     reaching: tuple[str, ...]
     users: int
@@ -169,8 +170,8 @@ def import_(
     with terminal.open() as kb:
         report = verified(kb)
         after_ingest(kb, partial(tell_reasked, terminal))
-    body = ImportBody.of(
-        report,
+    body = ImportBody(
+        report=report,
         settings=brought.settings,
         reaching=brought.reaching,
         users=brought.users,
@@ -182,7 +183,7 @@ def import_(
 
 
 def _print_import(brought: ImportReport, console: Console, body: ImportBody) -> None:
-    reports.print_verify(console, body)
+    reports.print_verify(console, body.report)
     if brought.users and not body.accounts:
         line = f"Its {brought.users} users stayed out; --with-accounts takes them."
         console.print(Text(line, style="yellow"), soft_wrap=True)

@@ -10,6 +10,7 @@ import typer
 from pydantic import ValidationError
 
 from wellread.ask.aggregate.catalogue_request import CatalogueRequest
+from wellread.ask.aggregate.execute import worked_out
 from wellread.ask.retrieve.search import SearchMode, check_collections
 from wellread.ask.retrieve.story_search import StoryQuery, find_stories
 from wellread.errors import RequestError
@@ -38,32 +39,41 @@ from wellread.serve.cli.options import (
     limited,
     option_window,
 )
-from wellread.serve.features import story_views
-from wellread.serve.features.asking.stored_answers import opened_body, print_opened
-from wellread.serve.features.catalogue_queries import catalogue_body, print_catalogue
-from wellread.serve.features.document_views import (
+from wellread.serve.features.documents_found import (
+    WholeDocumentBody,
     documents_body,
     print_documents,
     print_recordings,
     print_transcript,
     print_whole_document,
     recordings_body,
-    transcript_body,
-    whole_document_body,
 )
-from wellread.serve.features.entity_listing import (
+from wellread.serve.features.entities_shown import (
     entities_body,
+    entity_body,
     entity_list_body,
     print_entities,
+    print_entity,
+    unknown_entity,
 )
-from wellread.serve.features.entity_views import entity_body, print_entity, unknown_entity
-from wellread.serve.features.passage_views import (
+from wellread.serve.features.kept_answers import opened_body, print_opened
+from wellread.serve.features.material_found import (
+    print_catalogue,
     print_results,
     print_surroundings,
     results_body,
-    surroundings_body,
 )
-from wellread.serve.features.timeline_views import Unit, print_timeline, timeline_body
+from wellread.serve.features.timelines_shown import (
+    LONGEST_AGO,
+    Unit,
+    list_stories,
+    print_found,
+    print_stories,
+    print_story,
+    print_timeline,
+    story_detail,
+    timeline_body,
+)
 from wellread.serve.terminal import Terminal, terminal_of
 from wellread.text.timecodes import seconds_of
 from wellread.types import Filters
@@ -132,7 +142,7 @@ def query(
     terminal = terminal_of(context)
     asked = _fields(fields)
     with terminal.open_to_ask() as kb:
-        terminal.show(catalogue_body(kb, asked), print_catalogue)
+        terminal.show(worked_out(kb, asked), print_catalogue)
 
 
 def _fields(fields: str) -> CatalogueRequest:
@@ -190,7 +200,7 @@ def document(  # noqa: PLR0913 - Typer reads the options from the signature
     )
     with terminal.open() as kb:
         if name:
-            whole = whole_document_body(whole_document(kb, name, filters.collections))
+            whole = WholeDocumentBody(document=whole_document(kb, name, filters.collections))
             terminal.show(whole, print_whole_document)
             return
         page = listed(kb, filters, limit=limit, offset=offset, order=order)
@@ -226,7 +236,7 @@ def recording(  # noqa: PLR0913 - Typer reads the options from the signature
                 since=seconds_of(since) if since else None,
                 until=seconds_of(until) if until else None,
             )
-            terminal.show(transcript_body(transcript), print_transcript)
+            terminal.show(transcript, print_transcript)
             return
         filters = filters_of(topic, None, speaker, since, until)
         found = recordings(kb, filters, limit=limit, offset=offset, order=order)
@@ -293,24 +303,24 @@ def story(  # noqa: PLR0913 - Typer reads the options from the signature
     """
     terminal = terminal_of(context)
     start, end = option_window(since, until)
-    wanted = StoryQuery(
-        text=words, collections=tuple(topic or ()), since=start, until=end, top_k=limit
-    )
+    scope = tuple(topic or ())
     with terminal.open() as kb:
         if story_id:
             _show_story(terminal, kb, story_id, limit)
         elif terminal.json:
-            body = story_views.story_list_body(kb, wanted, (limit, 0))
+            body = list_stories(kb, scope, (start, end), words, limit, 0)
             terminal.write_list(body.stories, body.total)
         elif words.strip():
-            every = story_views.of_all_time(wanted)
-            story_views.print_found(terminal.out, find_stories(kb, every))
+            # Who looks around wants the old ones too.
+            first = start or LONGEST_AGO
+            wanted = StoryQuery(text=words, collections=scope, since=first, until=end, top_k=limit)
+            print_found(terminal.out, find_stories(kb, wanted))
         else:
-            check_collections(kb, Filters(collections=wanted.collections))
+            check_collections(kb, Filters(collections=scope))
             stored = kb.catalogue.stories
-            latest = stored.latest(wanted.collections, start, end, limit=limit)
-            dates = stored.dates([one.id for one in latest])
-            story_views.print_stories(terminal.out, latest, dates)
+            latest = stored.latest(scope, start, end, limit=limit)
+            dates = stored.dates([each.id for each in latest])
+            print_stories(terminal.out, latest, dates)
 
 
 def _show_story(terminal: Terminal, kb: KnowledgeBase, story_id: str, limit: int) -> None:
@@ -319,14 +329,11 @@ def _show_story(terminal: Terminal, kb: KnowledgeBase, story_id: str, limit: int
         reason = "several stories have" if found else "no story has"
         detail = f"{reason} an id that begins with {story_id!r}"
         raise RequestError(detail, hint="wellread show story lists them")
-    items = kb.catalogue.stories.items(found[0].id)
     if terminal.json:
-        dates = [item.published_at for item in items if item.published_at]
-        body = story_views.story_body(found[0], dates)
-        news = [story_views.item_body(item) for item in items[-limit:]]
-        terminal.write_json({**body, "news": news})
+        terminal.write_json(story_detail(kb, story_id, limit))
     else:
-        story_views.print_story(terminal.out, found[0], items, limit)
+        items = kb.catalogue.stories.items(found[0].id)
+        print_story(terminal.out, found[0], items, limit)
 
 
 @show.command()
@@ -340,7 +347,7 @@ def passage(
     """Show a passage with those before and after it in its document."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        body = surroundings_body(around(kb, name, before, after, tuple(topic or ())))
+        body = around(kb, name, before, after, tuple(topic or ()))
     terminal.show(body, print_surroundings)
 
 

@@ -20,19 +20,19 @@ from wellread.ingest.watch import watch as follow
 from wellread.kb import KnowledgeBase
 from wellread.learning import intake
 from wellread.serve.cli.options import CollectionOption, FolderSettingsOption
-from wellread.serve.features import home_reports as reports
-from wellread.serve.features.job_views import (
-    JobBody,
+from wellread.serve.features import home_and_jobs as reports
+from wellread.serve.features.gaps_and_coverage import tell_reasked
+from wellread.serve.features.home_and_jobs import (
     JobDetailBody,
     item_status,
     job_named,
     print_job,
     print_jobs,
 )
-from wellread.serve.features.learning.gap_print import tell_reasked
-from wellread.serve.features.learning.notice_bodies import told_in_a_line
+from wellread.serve.features.people import told_in_a_line
 from wellread.serve.progress import shown
 from wellread.serve.terminal import Terminal, terminal_of
+from wellread.serve.views import json_of
 from wellread.store.catalogue.run_logs import Job
 from wellread.text.words import escaped_json
 
@@ -110,9 +110,9 @@ def collections(context: typer.Context) -> None:
         body = reports.holdings_body(kb)
         waiting = told_in_a_line(kb)
     if terminal.json:
-        facts = body.model_dump(mode="json", exclude={"collections"})
-        items = body.collections
-        terminal.write_json({"items": list(items), "total": len(items), **facts})
+        facts = json_of(body)
+        items = facts.pop("collections")
+        terminal.write_json({"items": items, "total": len(items), **facts})
         return
     reports.print_holdings(terminal.out, body)
     if waiting:
@@ -170,7 +170,7 @@ def watch(
     def tell(report: Report) -> None:
         body = reports.report_body(report, collection)
         if terminal.json:
-            told = json.dumps(body.model_dump(mode="json"), ensure_ascii=False)
+            told = json.dumps(json_of(body), ensure_ascii=False)
             typer.echo(escaped_json(told))
         else:
             reports.print_watched(terminal.out, body)
@@ -216,8 +216,7 @@ def remove(
             report = removing.remove_collection(kb, collection)
         else:
             report = removing.remove_named(kb, collection, what or [])
-    body = reports.RemoveBody.of(report, traces=[str(trace) for trace in report.traces])
-    terminal.show(body, reports.print_remove)
+    terminal.show(report, reports.print_remove)
     if report.traces:
         raise typer.Exit(1)
 
@@ -247,8 +246,8 @@ def jobs(
     with terminal.open() as kb:
         end_dead_jobs(kb)
         if not job_id:
-            bodies = [JobBody.of(job) for job in kb.catalogue.jobs.newest(limit)]
-            terminal.show_list(bodies, lambda out: print_jobs(out, bodies))
+            newest = kb.catalogue.jobs.newest(limit)
+            terminal.show_list(newest, lambda out: print_jobs(out, newest))
             return
         job = job_named(kb, job_id)
         if job is None:
@@ -260,7 +259,7 @@ def jobs(
         else:
             log = kb.catalogue.jobs
             items = log.items(job.id, item_status(status), limit)
-            body = JobDetailBody.of(job, counts=log.counts(job.id), sources=items)
+            body = JobDetailBody(job=job, counts=log.counts(job.id), sources=items)
             terminal.show(body, print_job)
     if resume:
         end_with(terminal, report, job.collection)

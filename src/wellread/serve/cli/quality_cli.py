@@ -15,6 +15,7 @@ from wellread.learning.coverage_grid import coverage_grid
 from wellread.learning.gaps.asking_again import ask_again, ask_these
 from wellread.learning.gaps.gap_clusters import cluster_named
 from wellread.learning.metrics.metric_periods import PeriodName
+from wellread.learning.question_patterns import question_patterns
 from wellread.serve.cli.options import (
     Fields,
     Kinds,
@@ -25,29 +26,27 @@ from wellread.serve.cli.options import (
     limited,
     option_window,
 )
-from wellread.serve.features.job_views import MOST_DAYS, print_usage, usage_body
-from wellread.serve.features.learning.coverage_views import (
+from wellread.serve.features.figures import (
+    metrics_body,
+    print_metrics,
+    report_of,
+)
+from wellread.serve.features.gaps_and_coverage import (
+    cluster_detail,
     coverage_body,
     coverage_markdown,
-    print_coverage_report,
-)
-from wellread.serve.features.learning.gap_bodies import (
-    cluster_detail,
     gaps_body,
-    reasked_body,
+    print_cluster,
+    print_coverage_report,
+    print_gaps,
+    print_patterns,
+    print_reasked,
+    print_suggestion,
     set_status,
     suggestion_body,
 )
-from wellread.serve.features.learning.gap_print import (
-    print_cluster,
-    print_gaps,
-    print_reasked,
-    print_suggestion,
-)
-from wellread.serve.features.learning.metric_bodies import metrics_body, report_of
-from wellread.serve.features.learning.metric_print import print_metrics
-from wellread.serve.features.learning.pattern_bodies import patterns_body, print_patterns
-from wellread.serve.features.learning.preference_views import (
+from wellread.serve.features.home_and_jobs import MOST_DAYS, print_usage, usage_body
+from wellread.serve.features.people import (
     PreferencesChange,
     change_preferences,
     preferences_body,
@@ -55,6 +54,7 @@ from wellread.serve.features.learning.preference_views import (
     print_preferences,
 )
 from wellread.serve.terminal import Terminal, terminal_of
+from wellread.serve.views import json_of
 from wellread.store.schema.catalogue_values import GapStatus
 
 app = typer.Typer(rich_markup_mode=None)
@@ -122,14 +122,14 @@ def gaps(  # noqa: PLR0913 - Typer reads the options from the signature
     elif patterns:
         start, end = option_window(since, until)
         with terminal.open() as kb:
-            asked_often = patterns_body(kb, start, end)
+            asked_often = question_patterns(kb, kb.asker.owner, start, end)
         terminal.show(asked_often, print_patterns)
     elif not names:
         with terminal.open() as kb:
             body = gaps_body(kb, status.value if status else None, limit)
         if terminal.json:
-            facts = body.model_dump(mode="json", include={"counts", "periods"})
-            terminal.write_json({"items": list(body.clusters), "total": body.total, **facts})
+            facts = json_of(body)
+            terminal.write_json({"items": facts.pop("clusters"), **facts})
         else:
             print_gaps(terminal.out, body)
     elif mark:
@@ -152,7 +152,7 @@ def _ask(terminal: Terminal, names: list[str], most: int | None) -> None:
             done = ask_these(kb, sorted(ids & (numbers | whole)))
         else:
             done = ask_again(kb, most=most)
-    terminal.show(reasked_body(done), print_reasked)
+    terminal.show(done, print_reasked)
 
 
 def _set(terminal: Terminal, name: str, status: GapStatus) -> None:
@@ -168,10 +168,10 @@ def _suggest(terminal: Terminal, name: str, out: Path | None) -> None:
     if out is None:
         terminal.show(body, print_suggestion)
         return
-    path = out / body.file_name if out.is_dir() else out
+    path = out / body.suggestion.file_name if out.is_dir() else out
     if path.exists():
         raise RequestError(f"{path} is there already", hint="give another --out")
-    path.write_text(body.markdown, encoding="utf-8")
+    path.write_text(body.suggestion.markdown, encoding="utf-8")
     terminal.show(body, lambda console, _: console.print(str(path), soft_wrap=True))
 
 

@@ -22,26 +22,25 @@ from wellread.reports import Facet, Limits, Report, ReportEvent, ResearchPlan, R
 from wellread.research.research import begin, plan_research, research, usual_limits
 from wellread.serve.cli.options import Kinds, Since, Speakers, Topics, Until, filters_of
 from wellread.serve.error_shapes import problem_of
-from wellread.serve.features.researching.research_bodies import (
-    plan_body,
-    report_body,
-    research_event_body,
-    run_body,
-    run_facts,
-    run_named,
-)
-from wellread.serve.features.researching.research_plans import added, dropped, needs_yes
-from wellread.serve.features.researching.research_print import (
+from wellread.serve.features.researching import (
+    added,
+    cancel_run,
+    dropped,
     estimate,
+    needs_yes,
     print_event,
     print_plan,
     print_report,
     print_run,
     print_runs,
     report_markdown,
+    research_event_body,
+    run_body,
+    run_facts,
+    run_named,
 )
-from wellread.serve.features.researching.research_tasks import cancel_run
 from wellread.serve.terminal import Terminal, terminal_of
+from wellread.serve.views import json_of
 from wellread.store.catalogue.asking.research_records import ResearchRun
 
 REFUSED = 3  # exit status
@@ -293,7 +292,7 @@ class ResearchFace:
 
     def _show_plan(self, plan: ResearchPlan) -> None:
         if self.terminal.json:
-            self.terminal.write_json(plan_body(plan))
+            self.terminal.write_json(plan)
         else:
             print_plan(self.terminal.out, plan)
 
@@ -314,7 +313,7 @@ class ResearchFace:
             )
             raise
         if self.terminal.json and not self.events:
-            self.terminal.write_json(report_body(report))
+            self.terminal.write_json(report)
         elif not self.events:
             self._print(report)
         self._write_out(report)
@@ -342,7 +341,7 @@ class ResearchFace:
         async for event in research(self.kb, request, run_id=run_id):
             number += 1
             name, body = research_event_body(event)
-            self._tell(name, body.model_dump(mode="json"), number)
+            self._tell(name, json_of(body), number)
             if not self.silent:
                 print_event(self.terminal.err, event)
             if isinstance(event, ReportEvent):

@@ -15,12 +15,8 @@ from rich.text import Text
 from wellread.errors import RequestError
 from wellread.ingest.forget_user import forget_user
 from wellread.serve.cli.options import Topics
-from wellread.serve.features.accounts.account_bodies import (
-    AuditBody,
+from wellread.serve.features.people import (
     ForgottenBody,
-    GrantBody,
-    GroupBody,
-    KeyBody,
     NewKeyBody,
     UserBody,
     key_named,
@@ -30,7 +26,7 @@ from wellread.serve.features.accounts.account_bodies import (
 from wellread.serve.terminal import Terminal, fold, table, terminal_of, whole
 from wellread.store.catalogue.accounts import Accounts
 from wellread.store.catalogue.accounts.audit_records import CHANGED, Deed
-from wellread.store.schema.account_values import Role, User
+from wellread.store.schema.account_values import ApiKey, Role, User
 
 ALONE = "This waits for an MCP client, which starts it: see docs/programs.md (Ctrl-C stops it)."
 
@@ -245,7 +241,7 @@ def group_(
             noted(accounts, f"groups remove {group}")
         elif group:
             _change_group(accounts, group, add or [], take or [])
-        groups = [GroupBody.of(each) for each in accounts.groups.every()]
+        groups = list(accounts.groups.every())
     rows = [(each.name, ", ".join(each.members)) for each in groups]
     columns = [whole("group"), fold("members")]
     terminal.show_list(groups, lambda out: out.print(table(columns, rows)))
@@ -299,7 +295,7 @@ def grant(
                 )
             verb = f"remove {collection}" if revoke else f"add {collection} {role}"
             noted(accounts, f"grants {verb} {' '.join(holder.values())}")
-        grants = [GrantBody.of(each) for each in accounts.grants.every()]
+        grants = list(accounts.grants.every())
     rows = [(each.collection, each.user or f"group {each.group}", each.role) for each in grants]
     columns = [fold("collection"), fold("open to"), fold("at most as")]
     terminal.show_list(grants, lambda out: out.print(table(columns, rows)))
@@ -348,17 +344,17 @@ def key_(  # noqa: PLR0913 - Typer reads the options from the signature
             kept = key_named(accounts.keys.of(), revoke)
             accounts.keys.revoke(kept.id)
             noted(accounts, f"keys revoke {kept.id}")
-            terminal.show(KeyBody.of(kept), lambda out, gone: out.print(f"{gone.name} is revoked."))
+            terminal.show(kept, lambda out, gone: out.print(f"{gone.name} is revoked."))
         elif user:
             owner = accounts.users.named(user)
             made = new_key(accounts, owner, name, scope or [], collection or [], days)
-            noted(accounts, f"keys new {made.id}")
+            noted(accounts, f"keys new {made.made.id}")
             terminal.show(made, _print_new)
         else:
-            _list_keys(terminal, [KeyBody.of(each) for each in accounts.keys.of(None)])
+            _list_keys(terminal, list(accounts.keys.of(None)))
 
 
-def _list_keys(terminal: Terminal, keys: list[KeyBody]) -> None:
+def _list_keys(terminal: Terminal, keys: list[ApiKey]) -> None:
     rows = [
         (
             each.id,
@@ -395,7 +391,7 @@ def audit(
         accounts = kb.catalogue.accounts
         owner = accounts.users.named(user).id if user else None
         entries = accounts.audit.newest(limit, user_id=owner, action=action, document_id=document)
-        found = [AuditBody.of(one) for one in entries]
+        found = list(entries)
     rows = [
         (
             f"{one.at:%Y-%m-%d %H:%M:%S}",
@@ -424,10 +420,10 @@ def print_users(console: Console, found: list[UserBody]) -> None:
         return
     rows = [
         (
-            one.name,
-            one.role + (" (disabled)" if one.disabled else ""),
+            one.user.name,
+            one.user.role + (" (disabled)" if one.user.disabled else ""),
             ", ".join(one.groups),
-            "" if one.local else one.issuer,
+            "" if one.user.local else one.user.issuer,
         )
         for one in found
     ]
@@ -460,7 +456,7 @@ def password_for(terminal: Terminal, name: str, *, from_stdin: bool) -> str:
 
 def _show(context: typer.Context, accounts: Accounts, user: User) -> None:
     terminal = terminal_of(context)
-    now = next((one for one in user_bodies(accounts) if one.id == user.id), None)
+    now = next((one for one in user_bodies(accounts) if one.user.id == user.id), None)
     if now is None:
         raise RequestError(f"{user.name} was removed meanwhile")
     terminal.show(now, lambda console, body: print_users(console, [body]))
@@ -481,4 +477,4 @@ def _print_forgotten(console: Console, body: ForgottenBody) -> None:
 
 def _print_new(console: Console, body: NewKeyBody) -> None:
     console.print(Text(body.key, style="bold"), soft_wrap=True)
-    console.print(f"It is shown this once. It may {', '.join(body.scopes)}.")
+    console.print(f"It is shown this once. It may {', '.join(body.made.scopes)}.")

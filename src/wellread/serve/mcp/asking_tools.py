@@ -43,7 +43,7 @@ from wellread.models.word_pieces import count_tokens
 from wellread.reports import Limits, PlanEvent, ProgressEvent, Report, ReportEvent, ResearchRequest
 from wellread.research.research import research as researched
 from wellread.research.research import usual_limits
-from wellread.serve.features.asking.answer_bodies import answer_body, citation_body, sentence_body
+from wellread.serve.features.answering import Cited, answer_body
 from wellread.serve.mcp.reading_tools import source_of
 from wellread.serve.mcp.tool_calls import (
     Call,
@@ -61,6 +61,7 @@ from wellread.serve.mcp.tool_calls import (
     library_tool,
     picked,
 )
+from wellread.serve.views import FACES
 from wellread.types import Filters, Mode
 
 MOST_READ = 40  # documents that a report's result lists; it says how many there are
@@ -242,7 +243,7 @@ def check_text(
             "answer": checked.text[: rest[0].span.start] if rest else checked.text,
             "borneOut": borne_out,
             "verdicts": counted(part.sentences),
-            "sentences": [picked(sentence_body(one), OF_SENTENCE) for one in part.sentences],
+            "sentences": [picked(FACES.json(one), OF_SENTENCE) for one in part.sentences],
             "citations": [_cited_facts(call, one, stored=not sources) for one in citations],
             "leftOut": len(rest),
         }
@@ -347,11 +348,11 @@ def _cost(text: str) -> int:
 
 def _answer_facts(call: Call, part: AnswerPart) -> Facts:
     given, why = part.answer, relevances(part.answer)
-    facts = picked(answer_body(given), OF_ANSWER) | {
+    facts = picked(FACES.json(answer_body(given)), OF_ANSWER) | {
         "answer": part.text,
         # A sentence as it stands in the answer, so that a page can find it there.
         "sentences": [
-            picked(sentence_body(sentence), OF_SENTENCE) | {"text": sentence.span.of(given.text)}
+            picked(FACES.json(sentence), OF_SENTENCE) | {"text": sentence.span.of(given.text)}
             for sentence in part.sentences
         ],
         "citations": [
@@ -369,9 +370,9 @@ def _answer_facts(call: Call, part: AnswerPart) -> Facts:
 
 def _cited_facts(call: Call, citation: Citation, why: str = "", *, stored: bool = True) -> Facts:
     """A citation, and why its source matters; ``stored``: whether its document can be opened."""
-    body = citation_body(citation, why)
-    opened = {"source": _source(citation), "viewUrl": call.view_url(body.view_url)}
-    return picked(body, OF_CITATION) | (opened if stored else {"source": ""})
+    facts = FACES.json(Cited(citation=citation, relevance=why))
+    opened = {"source": _source(citation), "viewUrl": call.view_url(facts["viewUrl"])}
+    return picked(facts, OF_CITATION) | (opened if stored else {"source": ""})
 
 
 def _source(citation: Citation) -> str:

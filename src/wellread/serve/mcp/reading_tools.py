@@ -21,7 +21,6 @@ from wellread.library.document_lists import listed, whole
 from wellread.library.searches import Result, around, find
 from wellread.locators import Marks, link_to
 from wellread.models.word_pieces import count_tokens
-from wellread.serve.features.bodies import view_url
 from wellread.serve.mcp.tool_calls import (
     BUDGETS,
     EMPTY_HINT,
@@ -39,6 +38,7 @@ from wellread.serve.mcp.tool_calls import (
     fitted,
     library_tool,
 )
+from wellread.serve.views import view_url
 from wellread.store.catalogue.documents.listings import ListedDocument
 from wellread.types import Document, Filters, Locator, Span
 

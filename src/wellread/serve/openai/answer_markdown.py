@@ -27,7 +27,7 @@ from wellread.answer_text import (
     without_links,
 )
 from wellread.answers import CATALOGUE, Answer, Citation, VerdictName
-from wellread.serve.features.bodies import view_url
+from wellread.serve.views import view_url
 from wellread.text.words import harmless
 from wellread.types import Span
 

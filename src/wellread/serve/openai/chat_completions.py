@@ -18,8 +18,8 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from wellread.errors import WellreadError
 from wellread.identity import tagged_hash
-from wellread.serve.api.middleware import may_ask
 from wellread.serve.error_shapes import INTERNAL, openai_error, problem_of
+from wellread.serve.features.feature import may_ask
 from wellread.serve.guards.asking_rights import Kb
 from wellread.serve.openai.conversation_input import CompletionRequest, chat_conversation
 from wellread.serve.openai.delivery import (

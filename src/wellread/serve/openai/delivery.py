@@ -26,10 +26,11 @@ from wellread.reports import (
     ResearchRequest,
 )
 from wellread.research.research import research, usual_limits
-from wellread.serve.features.asking.answer_bodies import answer_body
+from wellread.serve.features.answering import answer_body
 from wellread.serve.openai.answer_markdown import AnswerMarkdown, Shown, answer_markdown
 from wellread.serve.openai.conversation_input import Conversation
 from wellread.serve.openai.model_names import NamedModel
+from wellread.serve.views import PLAIN
 from wellread.types import EarlierTurn, Filters
 
 T = TypeVar("T")
@@ -183,7 +184,7 @@ def wellread_fields(done: Delivered) -> dict[str, Any]:
     Offsets of sentences are into the text that was sent, addresses are whole.
     """
     answer, base = done.answer, done.asked.base
-    fields = answer_body(answer).model_dump(mode="json", by_alias=False)
+    fields = PLAIN.json(answer_body(answer))
     fields = {"answer_id": fields.pop("id"), **fields}
     del fields["answer"]  # the text that was sent
     spans = done.markdown.sentences

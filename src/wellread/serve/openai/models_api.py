@@ -6,9 +6,9 @@ from typing import Literal
 
 from fastapi import APIRouter
 
-from wellread.serve.features.bodies import PlainBody
 from wellread.serve.guards.asking_rights import Kb
 from wellread.serve.openai.model_names import model_names, named_model
+from wellread.serve.views import PlainBody
 
 router = APIRouter()
 

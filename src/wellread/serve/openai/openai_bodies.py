@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from wellread.answers import Usage
-from wellread.serve.features.bodies import PlainBody
 from wellread.serve.openai.answer_markdown import AnswerMarkdown, address, sources_in_order
 from wellread.serve.openai.delivery import Delivered, wellread_fields
+from wellread.serve.views import PlainBody
 
 
 class UrlCitationBody(PlainBody):

@@ -26,8 +26,7 @@ from wellread.kb import KnowledgeBase
 from wellread.serve.api.interface import API_ROUTERS
 from wellread.serve.api.middleware import shape_errors
 from wellread.serve.error_shapes import problem_of_status
-from wellread.serve.features.accounts.identity_provider import provider_of
-from wellread.serve.features.researching.research_tasks import ResearchTasks
+from wellread.serve.features.researching import ResearchTasks
 from wellread.serve.guards.foreign_requests import ForeignRequests
 from wellread.serve.guards.host_names import LocalNames
 from wellread.serve.guards.http_connections import LONGEST_HEADERS, within
@@ -41,13 +40,12 @@ from wellread.serve.guards.sign_in import Door, SignIn
 from wellread.serve.guards.work_limits import WorkLimits, WorkQueues
 from wellread.serve.openai import chat_completions, models_api
 from wellread.serve.server import probes
-from wellread.serve.web.health_checks import HealthChecks
-from wellread.serve.web.ingest_runs import IngestRuns
-from wellread.serve.web.page_images import PageImages
+from wellread.serve.web.document_layout import PageImages
+from wellread.serve.web.identity_provider import provider_of
 from wellread.serve.web.pages.library_pages import UPLOAD_PATH
 from wellread.serve.web.pages.routers import PAGE_ROUTERS
 from wellread.serve.web.rendering import error_page, wants_page
-from wellread.serve.web.runs import AskRuns
+from wellread.serve.web.runs import AskRuns, HealthChecks, IngestRuns
 
 if TYPE_CHECKING:
     from wellread.serve.server.traces import Traces

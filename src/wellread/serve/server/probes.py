@@ -12,7 +12,7 @@ from wellread.ask.retrieve.search import check_index
 from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.serve.error_shapes import STOPPING, ProblemError, problem_of_status
-from wellread.serve.features.bodies import Body
+from wellread.serve.views import Body
 
 # Where uvicorn writes too, so that it is seen without being asked for.
 server_log = logging.getLogger("uvicorn.error")

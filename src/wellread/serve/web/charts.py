@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from wellread.store.schema.figure_values import Counted, Latency
 
 SIDE = 40.0  # left and right of the bars, for the words under the outermost ones
 TOP = 18.0
@@ -80,3 +83,142 @@ def bar_chart(counts: Sequence[tuple[str, int]]) -> BarChart | None:
         peak=next(label for label, count in counts if count == most),
         bars=tuple(bars),
     )
+
+
+WIDTH = 720
+HEIGHT = 160
+FILLED = 0.8  # share of a day's width that its bar takes
+LEAST = 1.5  # height of a bar that is more than nothing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayBar:
+    """One day: its value, and where its bar stands."""
+
+    day: date
+    value: float
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayChart:
+    """All days from the first to the last, oldest first; ``highest`` is None when all are 0."""
+
+    bars: tuple[DayBar, ...]
+    highest: DayBar | None
+    width: int = WIDTH
+    height: int = HEIGHT
+
+
+def day_chart(values: Mapping[date, float], first: date, days: int) -> DayChart:
+    """The chart of ``days`` days from ``first`` on; a day that has no value has 0."""
+    most = max(values.values(), default=0.0)
+    wide = WIDTH / days
+    bars = []
+    for place in range(days):
+        day = first + timedelta(days=place)
+        value = values.get(day, 0.0)
+        height = max(value / most * (HEIGHT - 4), LEAST) if value > 0 else 0.0
+        bars.append(
+            DayBar(
+                day=day,
+                value=value,
+                x=round((place + (1 - FILLED) / 2) * wide, 2),
+                y=round(HEIGHT - 1 - height, 2),
+                width=round(wide * FILLED, 2),
+                height=round(height, 2),
+            )
+        )
+    highest = max(bars, key=lambda one: one.value, default=None)
+    return DayChart(bars=tuple(bars), highest=highest if most > 0 else None)
+
+
+LONG = 160.0  # the longest bar of seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A piece of a bar: how many, and where it stands."""
+
+    name: str
+    count: int
+    y: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stack:
+    """The bar of one part of the time, its pieces from the bottom to the top."""
+
+    label: str
+    asked: int
+    x: float
+    width: float
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrendChart:
+    """All parts, oldest first; ``highest`` is the one in which most was asked."""
+
+    stacks: tuple[Stack, ...]
+    highest: Stack
+    width: int = WIDTH
+    height: int = HEIGHT
+
+
+def trend_chart(trend: Sequence[Counted], part: str) -> TrendChart | None:
+    """Questions of each part of the time by what came of them; None when nothing was asked."""
+    most = max((one.asked for one in trend), default=0)
+    if not most:
+        return None
+    wide = WIDTH / len(trend)
+    stacks = []
+    for place, one in enumerate(trend):
+        counts = {
+            "cited": one.cited,
+            "other": one.asked - one.cited - one.unanswered,
+            "unanswered": one.unanswered,
+        }
+        stacks.append(
+            Stack(
+                label=part_label(one, part),
+                asked=one.asked,
+                x=round((place + (1 - FILLED) / 2) * wide, 2),
+                width=round(wide * FILLED, 2),
+                pieces=tuple(_pieces(counts, most)),
+            )
+        )
+    return TrendChart(stacks=tuple(stacks), highest=max(stacks, key=lambda one: one.asked))
+
+
+def part_label(one: Counted, part: str) -> str:
+    """The name of a part of the time: an hour, a day, a week by its first day, a month."""
+    shapes = {"hour": "%Y-%m-%d %H:00", "day": "%Y-%m-%d", "week": "%Y-%m-%d", "month": "%Y-%m"}
+    return datetime.fromisoformat(one.start).strftime(shapes[part])
+
+
+def seconds_bars(latencies: Sequence[Latency]) -> dict[str, dict[str, float]]:
+    """How long the bars of each step are, in one scale: half of the answers, and 95 of 100."""
+    most = max((one.percentiles[2] for one in latencies), default=0.0) or 1.0
+    return {
+        one.name: {
+            "half": round(one.percentiles[0] / most * LONG, 2),
+            "most": round(one.percentiles[2] / most * LONG, 2),
+        }
+        for one in latencies
+    }
+
+
+def _pieces(counts: dict[str, int], most: int) -> list[Piece]:
+    pieces, base = [], HEIGHT - 1.0
+    for name, count in counts.items():
+        if count <= 0:
+            continue
+        height = max(count / most * (HEIGHT - 6), LEAST)
+        base -= height
+        pieces.append(Piece(name=name, count=count, y=round(base, 2), height=round(height, 2)))
+    return pieces
