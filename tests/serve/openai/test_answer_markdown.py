@@ -32,8 +32,8 @@ from wellread.serve.openai.answer_markdown import (
     Shown,
     address,
     answer_markdown,
+    earlier_turn,
 )
-from wellread.serve.openai.earlier_turns import earlier_turn
 from wellread.text.words import harmless
 from wellread.types import Locator, Span
 

@@ -64,7 +64,7 @@ from wellread.serve.features.feature import (
     StrictModel,
     refusals,
 )
-from wellread.serve.guards.asking_rights import Kb
+from wellread.serve.guards.route_rules import Kb
 from wellread.serve.views import json_of
 from wellread.text.timecodes import first_moment, last_moment, window_of
 from wellread.types import Filters, Kind, Mode

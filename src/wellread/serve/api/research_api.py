@@ -48,7 +48,7 @@ from wellread.serve.features.researching import (
     run_facts,
     state_of,
 )
-from wellread.serve.guards.asking_rights import Kb
+from wellread.serve.guards.route_rules import Kb
 from wellread.serve.views import json_of
 from wellread.store.catalogue.asking.research_records import ResearchRun
 

@@ -57,7 +57,7 @@ def serve(
     """
     # The web framework takes a third of a second to load.
     from wellread.serve.server.app import serve as listening  # noqa: PLC0415
-    from wellread.serve.server.json_logs import use_json_logs  # noqa: PLC0415
+    from wellread.serve.server.probes import use_json_logs  # noqa: PLC0415
 
     terminal = terminal_of(context)
 

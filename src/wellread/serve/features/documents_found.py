@@ -27,7 +27,7 @@ from wellread.serve.features.feature import (
     ListQuery,
     Scope,
 )
-from wellread.serve.guards.asking_rights import Kb, note_opened
+from wellread.serve.guards.route_rules import Kb, note_opened
 from wellread.serve.terminal import (
     SHORT_ID,
     day_words,

@@ -19,7 +19,7 @@ from wellread.library.timeline_entries import naming_sentence
 from wellread.locators import Marks
 from wellread.serve.error_shapes import Problem, ProblemError, problem_of_status
 from wellread.serve.features.feature import FeatureRouter, Many, Offset, Scope, refusals
-from wellread.serve.guards.asking_rights import Kb
+from wellread.serve.guards.route_rules import Kb
 from wellread.serve.terminal import fold, right, table, whole
 from wellread.serve.views import FACES, Quoted, Shape
 from wellread.store.catalogue.graph.entity_nodes import EntityNode

@@ -34,7 +34,7 @@ from wellread.ask.retrieve.search import SearchMode
 from wellread.errors import RequestError
 from wellread.library.named_things import pair_of
 from wellread.serve.error_shapes import QA_SWITCHED_OFF, ProblemError
-from wellread.serve.guards.asking_rights import Kb
+from wellread.serve.guards.route_rules import Kb
 from wellread.serve.views import json_of, view_of
 from wellread.store.catalogue.documents.listings import Order
 from wellread.text.timecodes import window_of

@@ -32,7 +32,7 @@ from wellread.kb.language_models import dollars
 from wellread.learning.metrics.metric_periods import PeriodName
 from wellread.learning.metrics.metric_report import MetricReport, Ratings, metrics
 from wellread.serve.features.feature import FeatureRouter
-from wellread.serve.guards.asking_rights import Kb, WholeKb
+from wellread.serve.guards.route_rules import Kb, WholeKb
 from wellread.serve.terminal import right, table, whole
 from wellread.serve.views import FACES, PlainShape
 from wellread.store.catalogue.learning.answer_figures import Within

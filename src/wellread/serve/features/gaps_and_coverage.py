@@ -43,7 +43,7 @@ from wellread.serve.features.feature import (
     Window,
     refusals,
 )
-from wellread.serve.guards.asking_rights import Kb, WholeKb
+from wellread.serve.guards.route_rules import Kb, WholeKb
 from wellread.serve.terminal import Terminal, fold, right, shortened, table
 from wellread.serve.views import FACES, Shape
 from wellread.store.catalogue.learning.coverage_reads import AskedOf

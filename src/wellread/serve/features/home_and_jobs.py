@@ -32,7 +32,7 @@ from wellread.kb.seen_by import sees_all, whole_of
 from wellread.models.prices import SET_PRICES, is_listed, named, tariff_of
 from wellread.serve.features.feature import FAR, FeatureRouter, Many
 from wellread.serve.features.people import check_may_edit
-from wellread.serve.guards.asking_rights import Kb, to_change
+from wellread.serve.guards.route_rules import Kb, to_change
 from wellread.serve.terminal import SHORT_ID, right, table, whole
 from wellread.serve.views import FACES, PlainShape, Shape, show_plain
 from wellread.store.catalogue.run_logs import ItemStatus, Job, JobItem, Total

@@ -31,7 +31,7 @@ from wellread.library.recheck import (
 )
 from wellread.serve.features.answering import AskResponse, answer_body
 from wellread.serve.features.feature import FeatureRouter, Offset, StrictModel
-from wellread.serve.guards.asking_rights import Kb
+from wellread.serve.guards.route_rules import Kb
 from wellread.serve.terminal import INDENT, SHORT_ID, print_link, right, table, whole
 from wellread.serve.views import FACES, PlainShape, Shape, view_url
 from wellread.store.catalogue.asking.past_answers import SessionFacts

@@ -35,7 +35,7 @@ from wellread.serve.features.feature import (
     SearchQuery,
     SpeakerQuery,
 )
-from wellread.serve.guards.asking_rights import Kb, note_opened
+from wellread.serve.guards.route_rules import Kb, note_opened
 from wellread.serve.terminal import (
     INDENT,
     SHORT_ID,

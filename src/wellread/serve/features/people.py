@@ -37,7 +37,7 @@ from wellread.questions import (
     SourceRule,
 )
 from wellread.serve.features.feature import FeatureRouter, RowNumber, StrictModel
-from wellread.serve.guards.asking_rights import Kb
+from wellread.serve.guards.route_rules import Kb
 from wellread.serve.guards.sign_in import FORBIDDEN
 from wellread.serve.terminal import table
 from wellread.serve.views import FACES, PlainShape, Shape, show_plain

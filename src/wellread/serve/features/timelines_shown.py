@@ -20,7 +20,7 @@ from wellread.library.timeline_entries import Entry
 from wellread.library.timelines import Taken, Timeline, timeline
 from wellread.library.timelines import Window as Between
 from wellread.serve.features.feature import DEEPEST, FeatureRouter, Many, Scope, Window
-from wellread.serve.guards.asking_rights import Kb
+from wellread.serve.guards.route_rules import Kb
 from wellread.serve.terminal import SHORT_ID, day_words, fold, right, shortened, table, whole
 from wellread.serve.views import FACES, PLAIN, Quoted, Shape, address_of, opened_at, view_url
 from wellread.store.catalogue.graph.entity_nodes import EntityNode

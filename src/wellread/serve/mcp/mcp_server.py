@@ -28,7 +28,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from wellread.errors import WellreadError
 from wellread.serve.error_shapes import INTERNAL, problem_of, problem_of_status
-from wellread.serve.guards.asking_rights import asker_of
+from wellread.serve.guards.route_rules import asker_of
 from wellread.serve.guards.work_limits import FullError
 
 # The modules of the tools, each of which puts its own on the list.

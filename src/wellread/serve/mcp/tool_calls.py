@@ -19,7 +19,7 @@ from wellread.errors import RequestError, UnknownCollectionError
 from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens
 from wellread.serve.error_shapes import Problem
-from wellread.serve.guards.asking_rights import note_opened, opened_for
+from wellread.serve.guards.route_rules import note_opened, opened_for
 from wellread.serve.guards.work_limits import Kind as Work
 from wellread.serve.guards.work_limits import WorkQueues
 from wellread.text.timecodes import window_of

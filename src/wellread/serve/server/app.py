@@ -27,18 +27,19 @@ from wellread.serve.api.interface import API_ROUTERS
 from wellread.serve.api.middleware import shape_errors
 from wellread.serve.error_shapes import problem_of_status
 from wellread.serve.features.researching import ResearchTasks
-from wellread.serve.guards.foreign_requests import ForeignRequests
-from wellread.serve.guards.host_names import LocalNames
-from wellread.serve.guards.http_connections import LONGEST_HEADERS, within
-from wellread.serve.guards.rate_limits import RateLimits
-from wellread.serve.guards.refusals import Refusals
-from wellread.serve.guards.request_bodies import BodyLimits, RequestBodies
-from wellread.serve.guards.request_log import RequestLog
+from wellread.serve.guards.incoming import (
+    LONGEST_HEADERS,
+    BodyLimits,
+    ForeignRequests,
+    LocalNames,
+    RequestBodies,
+    within,
+)
+from wellread.serve.guards.refusals import Refusals, RequestLog, SecurityHeaders
 from wellread.serve.guards.route_rules import MCP_PATH, RouteRules
-from wellread.serve.guards.security_headers import SecurityHeaders
-from wellread.serve.guards.sign_in import Door, SignIn
+from wellread.serve.guards.sign_in import Door, RateLimits, SignIn
 from wellread.serve.guards.work_limits import WorkLimits, WorkQueues
-from wellread.serve.openai import chat_completions, models_api
+from wellread.serve.openai import chat_completions
 from wellread.serve.server import probes
 from wellread.serve.web.document_layout import PageImages
 from wellread.serve.web.identity_provider import provider_of
@@ -52,8 +53,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-OPENAI_ROUTERS = (models_api.router, chat_completions.router)
-ROUTERS = (*API_ROUTERS, *OPENAI_ROUTERS, probes.router, *PAGE_ROUTERS)
+ROUTERS = (*API_ROUTERS, chat_completions.router, probes.router, *PAGE_ROUTERS)
 LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
 ASKED_FOR_HEALTH = 2  # at once, each in a thread that nothing else takes
 TRIM_SECONDS = 6 * 3_600

@@ -43,8 +43,8 @@ from wellread.serve.features.kept_answers import (
     whole_body,
 )
 from wellread.serve.features.people import notices_body
-from wellread.serve.guards.asking_rights import Kb
-from wellread.serve.guards.foreign_requests import is_foreign
+from wellread.serve.guards.incoming import is_foreign
+from wellread.serve.guards.route_rules import Kb
 from wellread.serve.views import Shape, json_of, look_at
 from wellread.serve.web.answer_parts import (
     MOST_TURNS,

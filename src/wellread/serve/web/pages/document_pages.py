@@ -19,7 +19,7 @@ from wellread.kb import KnowledgeBase
 from wellread.library.changed_source import said_now
 from wellread.locators import RECORDINGS, Marks
 from wellread.serve.features.feature import FAR, StrictModel
-from wellread.serve.guards.asking_rights import Kb, note_opened
+from wellread.serve.guards.route_rules import Kb, note_opened
 from wellread.serve.views import Shape, view_url
 from wellread.serve.web.answer_parts import place_of
 from wellread.serve.web.document_layout import (

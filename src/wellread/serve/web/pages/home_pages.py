@@ -24,7 +24,7 @@ from wellread.serve.features.home_and_jobs import (
     size_words,
     usage_body,
 )
-from wellread.serve.guards.asking_rights import Kb, WholeKb
+from wellread.serve.guards.route_rules import Kb, WholeKb
 from wellread.serve.views import PlainShape
 from wellread.serve.web.charts import day_chart
 from wellread.serve.web.rendering import page_router, shown

@@ -36,7 +36,7 @@ from wellread.serve.features.gaps_and_coverage import (
     suggestion_body,
 )
 from wellread.serve.features.people import PreferencesChange, change_preferences, preferences_body
-from wellread.serve.guards.asking_rights import Kb, WholeKb
+from wellread.serve.guards.route_rules import Kb, WholeKb
 from wellread.serve.views import Shape, look_at
 from wellread.serve.web.answer_parts import limit_choices
 from wellread.serve.web.charts import bar_chart, part_label, seconds_bars, trend_chart

@@ -27,7 +27,7 @@ from wellread.serve.features.feature import FAR, ListQuery, StrictModel
 from wellread.serve.features.home_and_jobs import job as one_job
 from wellread.serve.features.home_and_jobs import jobs as newest_jobs
 from wellread.serve.features.people import check_may_edit, check_may_read
-from wellread.serve.guards.asking_rights import Kb, WholeKb, to_change
+from wellread.serve.guards.route_rules import Kb, WholeKb, to_change
 from wellread.serve.views import FACES, Shape
 from wellread.serve.web.answer_parts import limit_choices
 from wellread.serve.web.rendering import drawn, page_router, shown, wants_json

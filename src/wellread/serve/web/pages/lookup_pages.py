@@ -29,7 +29,7 @@ from wellread.serve.features.feature import (
     SearchQuery,
 )
 from wellread.serve.features.timelines_shown import Unit, story_detail
-from wellread.serve.guards.asking_rights import Kb
+from wellread.serve.guards.route_rules import Kb
 from wellread.serve.views import Shape, document_view, look_at, view_url
 from wellread.serve.web.answer_parts import limit_choices
 from wellread.serve.web.charts import bar_chart
