@@ -28,8 +28,7 @@ from pydantic import (
 from wellread.errors import SettingsError
 
 Style = Literal["number", "auto", "title", "page", "time", "entity"]
-Role = Literal["model", "fallback_model", "cheap_model", "judge_model"]
-"""Who writes, by the name of the setting of ``generation``; ``verification.model`` judges."""
+Role = Literal["model", "fallback_model", "cheap_model", "judge_model"]  # who writes, or judges
 
 
 def setting(default: Any, help: str, **limits: Any) -> Any:
@@ -525,8 +524,7 @@ def settings_origins(home: Path, environ: Mapping[str, str] | None = None) -> di
     origins = {}
     for row in settings_table():
         section, _, name = row.name.partition(".")
-        # In falling order of strength, as ``load_settings`` has it.
-        named = (row.variable, aliases.get(row.name, ""))
+        named = (row.variable, aliases.get(row.name, ""))  # the stronger first
         variable = next((one for one in named if one and environ.get(one)), "")
         kept = SETTINGS_FILE if name in in_file.get(section, {}) else "default"
         origins[row.name] = variable or kept
@@ -537,8 +535,7 @@ def write_setting(home: Path, name: str, value: str) -> None:
     """Put one value into the settings file of ``home``; what else stands there stays.
 
     Raises:
-        SettingsError: there is no such setting, the value does not fit, or the file cannot be
-            edited line by line.
+        SettingsError: no such setting, a value that does not fit, or a file of another form.
     """
     section, _, key = name.partition(".")
     try:

@@ -119,7 +119,7 @@ async def test_the_log_names_the_trace(
 ) -> None:
     with caplog.at_level(logging.INFO, "wellread.serve.guards.refusals"):
         await asked(traced(kb, collector.url), QUESTION, traceparent=CALLER)
-    (line,) = [one for one in caplog.records if one.name.endswith("request_log")]
+    (line,) = [one for one in caplog.records if one.name.endswith("refusals")]
     assert vars(line)["trace"] == CALLER.split("-")[1]
 
 

@@ -256,25 +256,21 @@ def give(  # noqa: PLR0913 - Typer reads the options from the signature
     ] = None,
     document: Annotated[str, typer.Option(metavar="ID", help="The better source.")] = "",
     words: Annotated[str, typer.Option(help="Its words that prove the sentence.")] = "",
-    remove: Annotated[
-        bool, typer.Option("--remove", help="Take back all that was said of it.")
-    ] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Take back all that was said.")] = False,
 ) -> None:
-    """Say what is right and wrong with an answer; what is not named stays as it was said.
+    """Say what is right and wrong with an answer; with nothing to say it shows what was said.
 
-    With nothing to say it shows what was said.
+    What is not named stays as it was.
     """
     terminal = terminal_of(context)
-    rating: dict[str, Any] = {
-        "explanation": explanation,
-        "correction": sentence_correction,
-        "harmful": harmful,
-        "content_issue": content_issue,
-        "source_fault": source_fault,
-    }
-    rating = {name: value for name, value in rating.items() if value is not None}
-    said = {"comment": comment, "correction": correction}
-    given: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
+    rating = _named(
+        explanation=explanation,
+        correction=sentence_correction,
+        harmful=harmful,
+        content_issue=content_issue,
+        source_fault=source_fault,
+    )
+    given = _named(comment=comment, correction=correction)
     if score:
         given["score"] = _number(score)
     if sentence_score:
@@ -302,6 +298,11 @@ def give(  # noqa: PLR0913 - Typer reads the options from the signature
         terminal.show(gone, lambda out, body: out.print(f"Removed from {body.answer_id}."))
     else:
         terminal.show(made, print_feedback)
+
+
+def _named(**given: Any) -> dict[str, Any]:
+    """What was named on the command line."""
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _number(given: str) -> int | float | None:

@@ -69,33 +69,36 @@ class StatusName(StrEnum):
     CLOSED = "closed"
 
 
+Clusters = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[ID]...", help="A cluster (c12), or one of its questions (12); else a list."
+    ),
+]
+Mark = Annotated[
+    StatusName | None,
+    typer.Option(
+        "--set", help="planned: somebody is to write it; closed: it is not asked again; open."
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", metavar="FILE", help="Write it there; a folder: under its name."),
+]
+
+
 @app.command()
 def gaps(  # noqa: PLR0913 - Typer reads the options from the signature
     context: typer.Context,
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[ID]...", help="A cluster (c12), or one of its questions (12); else a list."
-        ),
-    ] = None,
+    names: Clusters = None,
     status: Annotated[
         StatusName | None, typer.Option(help="Only these; without it all that are not closed.")
     ] = None,
-    mark: Annotated[
-        StatusName | None,
-        typer.Option(
-            "--set", help="planned: somebody is to write it; closed: it is not asked again; open."
-        ),
-    ] = None,
+    mark: Mark = None,
     suggest: Annotated[
         bool, typer.Option("--suggest", help="The entry to write: title, type, taxonomy.")
     ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="Write it there; a folder: under its name."
-        ),
-    ] = None,
+    out: Out = None,
     ask: Annotated[
         bool, typer.Option("--ask", help="Ask these, or all that are open, again, now.")
     ] = False,

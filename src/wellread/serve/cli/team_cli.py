@@ -23,6 +23,8 @@ from wellread.serve.features.people import (
     new_key,
     user_bodies,
 )
+from wellread.serve.server.app import serve as listening
+from wellread.serve.server.probes import use_json_logs
 from wellread.serve.terminal import Terminal, fold, table, terminal_of, whole
 from wellread.store.catalogue.accounts import Accounts
 from wellread.store.catalogue.accounts.audit_records import CHANGED, Deed
@@ -55,10 +57,6 @@ def serve(
 
     Without users only this machine is served. Once there is one, everybody has to sign in.
     """
-    # The web framework takes a third of a second to load.
-    from wellread.serve.server.app import serve as listening  # noqa: PLC0415
-    from wellread.serve.server.probes import use_json_logs  # noqa: PLC0415
-
     terminal = terminal_of(context)
 
     def tell(address: str) -> None:
