@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from wellread import kb as kb_module
-from wellread.config import EmbeddingSettings, load_settings
+from wellread.config import EmbeddingSettings
 from wellread.errors import ModelError
 from wellread.ingest import reindex as reindexing
 from wellread.ingest.reindex import OnReindexProgress, ReindexProgress, ReindexReport
@@ -114,7 +114,6 @@ def test_reindex_follows_the_settings(home: Path, niceness: list[int]) -> None:
     assert niceness == [3]  # half a share: a busy machine does not starve it
     assert re.search(r"in use: 3 documents, \d+ passages", out)
     assert "readable/96, passages of 20" in out
-    assert "Put " not in out
     code, out, err = run("collections")
     assert NOTICE not in err
     assert "readable/96" in out
@@ -125,19 +124,9 @@ def test_reindex_follows_the_settings(home: Path, niceness: list[int]) -> None:
     assert "Nothing to do" in out
 
 
-def test_options_stand_over_the_settings_and_say_so(home: Path) -> None:
-    code, out, _ = run("reindex", "--embedding", "static", "--tokens", "30")
-    assert code == 0
-    assert "Put embedding.backend: static and chunking.tokens: 30 into" in out
-    assert "wellread.yaml" in out
-    assert NOTICE in run("collections")[2]
-    settings_say(home, "embedding: {backend: static}\nchunking: {tokens: 30}")
-    assert load_settings(home).chunking.tokens == 30
-    assert NOTICE not in run("collections")[2]
-
-
 def test_json(home: Path) -> None:
-    code, out, err = run("reindex", "--tokens", "30", "--json")
+    settings_say(home, "chunking: {tokens: 30}")
+    code, out, err = run("reindex", "--json")
     assert code == 0
     body = json.loads(out)
     assert err == ""
@@ -193,6 +182,7 @@ def test_progress_is_told_now_and_then(home: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(progress_module, "SECONDS_BETWEEN_LINES", 0.0)
     monkeypatch.setattr(reindexing, "reindex", slow)
-    _, _, err = run("reindex", "--tokens", "30")
+    settings_say(home, "chunking: {tokens: 30}")
+    _, _, err = run("reindex")
     assert "1/3 documents · 70 passages (" in err
     assert "3/3 documents" in err

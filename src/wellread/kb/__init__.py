@@ -33,7 +33,6 @@ from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.documents.reindexing import LiveIndex
 
 INGEST_LOCK = "ingest.lock"
-CHECK_VECTORS = "check_vectors.npz"  # of texts that were only read for a check, by content
 CHUNKING_VERSION = 1  # raise it when ``ingest/parsing/passages.py`` cuts differently
 SCHEMA_VERSION = 1
 

@@ -9,13 +9,13 @@ from dataclasses import asdict
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
-from wellread.config import SETTINGS_FILE, load_settings, settings_table, write_setting
+from wellread.config import load_settings, settings_table, write_setting
 from wellread.errors import RequestError
 from wellread.ingest import reindex as reindexing
 from wellread.ingest.backup import export_home
@@ -24,7 +24,6 @@ from wellread.ingest.integrity.restoring import copy_named, restore_copy
 from wellread.ingest.integrity.verify import VerifyReport
 from wellread.ingest.integrity.verify import verify as verified
 from wellread.ingest.reindex import ReindexProgress, ReindexReport
-from wellread.kb import KnowledgeBase
 from wellread.kb.home_catalogue import BACKUPS_FOLDER
 from wellread.learning.gaps.asking_again import after_ingest
 from wellread.serve.features import home_and_jobs as reports
@@ -254,22 +253,7 @@ GOES_ON = "The index in use stays; 'wellread reindex' goes on from there."
 
 
 @app.command()
-def reindex(
-    context: typer.Context,
-    embedding: Annotated[
-        Literal["local", "static", "http"] | None,
-        typer.Option(help="Use this embedder instead of the settings'.", show_default=False),
-    ] = None,
-    tokens: Annotated[
-        int | None,
-        typer.Option(
-            min=20,
-            max=2000,
-            help="Use this passage size instead of the settings'.",
-            show_default=False,
-        ),
-    ] = None,
-) -> None:
+def reindex(context: typer.Context) -> None:
     """Make the index anew, as the settings ask for it, while questions go on.
 
     Needed after a change of embedder or passage size. The new index is made beside the one in use
@@ -280,22 +264,14 @@ def reindex(
     _let_others_go_first()
 
     terminal = terminal_of(context)
-    asked = {
-        section: {name: value}
-        for section, name, value in (
-            ("embedding", "backend", embedding),
-            ("chunking", "tokens", tokens),
-        )
-        if value is not None
-    }
-    with terminal.open(overrides=asked) as kb:
+    with terminal.open() as kb:
         try:
             with counted(terminal, _state) as on_progress:
                 report = reindexing.reindex(kb, on_progress=on_progress)
         except KeyboardInterrupt:
             terminal.err.print(f"Interrupted. {GOES_ON}")
             raise typer.Exit(INTERRUPTED) from None
-        _tell(terminal, kb, report)
+        _tell(terminal, report)
     if report.cancelled:
         raise typer.Exit(1)
 
@@ -312,7 +288,7 @@ def _let_others_go_first() -> None:
             os.setpriority(os.PRIO_PROCESS, int(thread.name), os.getpriority(os.PRIO_PROCESS, 0))
 
 
-def _tell(terminal: Terminal, kb: KnowledgeBase, report: ReindexReport) -> None:
+def _tell(terminal: Terminal, report: ReindexReport) -> None:
     if terminal.json:
         terminal.write_json(asdict(report))
         return
@@ -330,22 +306,6 @@ def _tell(terminal: Terminal, kb: KnowledgeBase, report: ReindexReport) -> None:
         line = f"The new index is in use: {size} ({speed}), made with {index_words(report.now)}."
         style = "green"
     terminal.out.print(Text(harmless(line), style=style), soft_wrap=True)
-    if not report.cancelled:
-        _remind(terminal, kb)
-
-
-def _remind(terminal: Terminal, kb: KnowledgeBase) -> None:
-    """What was asked for by an option has to go into the settings as well, or they disagree."""
-    kept = load_settings(kb.home)
-    names = []
-    if kept.embedding.backend != kb.settings.embedding.backend:
-        names.append(f"embedding.backend: {kb.settings.embedding.backend}")
-    if kept.chunking.tokens != kb.settings.chunking.tokens:
-        names.append(f"chunking.tokens: {kb.settings.chunking.tokens}")
-    if names:
-        place = harmless(str(kb.home / SETTINGS_FILE))
-        line = f"Put {' and '.join(names)} into {place}, which still asks for the former."
-        terminal.out.print(Text(line, style="yellow"), soft_wrap=True)
 
 
 def _state(progress: ReindexProgress, seconds: float) -> State:
