@@ -293,7 +293,7 @@ def _print_entry(console: Console, entry: Entry) -> None:
 
 FACES.show(
     SummarySentence,
-    "text document_id start=span.start end=span.end view_url",
+    "text document_id view_url source_span=span",
     view_url=(str, lambda said: view_url(said.document_id, "", said.span)),
 )
 FACES.show(
