@@ -284,12 +284,7 @@ def change(kb: Kb, request: PreferencesChange) -> PreferencesBody:
 
 
 def preferences_body(kb: KnowledgeBase, owner: str) -> PreferencesBody:
-    """Everything about the preferences of ``owner``.
-
-    Raises:
-        SettingsError: the file of a persona cannot be understood.
-        StoreError: the catalogue cannot be read.
-    """
+    """Everything about the preferences of ``owner``."""
     kept = refreshed(kb, owner)
     given = kept.given
     rules = [*given.preferred, *given.lowered, *given.muted, *(one.rule for one in kept.learned)]
