@@ -150,7 +150,7 @@ async def test_the_work_of_a_client_that_left_is_stopped(
         finally:
             ended.set()
 
-    for module in (ask_api, ask_api, chat_completions):
+    for module in (ask_api, chat_completions):
         monkeypatch.setattr(module, "answer", endless)
     caller = Caller(kb, path, body)
     task = caller.start()

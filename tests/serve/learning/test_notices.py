@@ -53,19 +53,6 @@ def test_the_command_shows_them_once(told: Path) -> None:
     assert "notice" not in run(told, "collections")
 
 
-async def test_rest_lists_them_until_they_were_seen(
-    client: tuple[httpx.AsyncClient, KnowledgeBase],
-) -> None:
-    http, _ = client
-    [one] = (await http.get("/api/notices")).json()["notices"]
-    assert one["text"] == TEXT
-    done = await http.post("/api/notices/seen", json={"ids": [one["id"]]})
-    assert done.status_code == 204
-    assert (await http.get("/api/notices")).json()["notices"] == []
-    [seen] = (await http.get("/api/notices", params={"all": True})).json()["notices"]
-    assert seen["seenAt"]
-
-
 async def test_the_first_page_tells_and_forgets(
     client: tuple[httpx.AsyncClient, KnowledgeBase],
 ) -> None:

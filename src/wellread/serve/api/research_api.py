@@ -31,7 +31,6 @@ from wellread.serve.features.feature import (
     refusals,
 )
 from wellread.serve.features.researching import (
-    OPEN,
     RESUMABLE,
     TOO_MANY,
     EndedBody,
@@ -164,19 +163,25 @@ def show(kb: Kb, run_id: str) -> RunBody:
     responses={**CONFLICT, **BUSY},
 )
 async def start(kb: Kb, tasks: Tasks, run_id: str, asked: StartRequest | None = None) -> RunBody:
-    """Begin a run that was planned, with its plan as it was shown or changed."""
+    """Begin a run that was planned, or go on with one whose process is gone or that failed.
+
+    A planned one follows its plan as it was shown or changed; what was done is not done again.
+    """
     run = await in_thread(_run, kb, run_id)
     state = await in_thread(state_of, kb, run)
-    if state == "interrupted":
-        raise _conflict(run_id, "was begun and left", "resume it")
-    if state != "planned" or tasks.works_on(run_id):
-        raise _conflict(run_id, "has begun already", "follow its events")
+    facets = asked.facets if asked is not None else None
+    if tasks.works_on(run_id) or state == "running":
+        raise _conflict(run_id, "is at work already", "follow its events")
+    if state not in ("planned", *RESUMABLE):
+        raise _conflict(run_id, "has ended", "its report is kept; read that")
+    if facets is not None and state != "planned":
+        raise _conflict(run_id, "has begun, and its plan stays", "go on without facets")
     if tasks.full:
         raise ProblemError(TOO_MANY)
     request = run.request
-    if asked is not None and asked.facets is not None:
+    if facets is not None:
         plan = run.plan or await plan_research(kb, request)
-        request, plan = await _as_wanted(kb, request, plan, asked.facets)
+        request, plan = await _as_wanted(kb, request, plan, facets)
         await in_thread(kb.catalogue.research.edit, run_id, request)
         await in_thread(kb.catalogue.research.planned, run_id, plan)
     await tasks.start(kb, run_id, request)
@@ -212,26 +217,6 @@ async def cancel(kb: Kb, tasks: Tasks, run_id: str) -> RunBody:
         await tasks.stop(run_id)  # it may wait for its turn
     if await in_thread(cancel_run, kb, run) is None:
         raise _conflict(run_id, "has ended", "its report is kept; read that")
-    return await in_thread(_body, kb, run_id)
-
-
-@router.post(
-    "/api/research/{run_id}/resume",
-    status_code=202,
-    dependencies=ASKING,
-    responses={**CONFLICT, **BUSY},
-)
-async def resume(kb: Kb, tasks: Tasks, run_id: str) -> RunBody:
-    """Go on with a run whose process is gone, or that failed; what it did is not done again."""
-    run = await in_thread(_run, kb, run_id)
-    state = await in_thread(state_of, kb, run)
-    if tasks.works_on(run_id) or state not in RESUMABLE:
-        if state in OPEN or tasks.works_on(run_id):
-            raise _conflict(run_id, "is planned or at work", "start it, or follow its events")
-        raise _conflict(run_id, "has ended", "its report is kept; read that")
-    if tasks.full:
-        raise ProblemError(TOO_MANY)
-    await tasks.start(kb, run_id, run.request)
     return await in_thread(_body, kb, run_id)
 
 

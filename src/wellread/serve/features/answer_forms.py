@@ -463,11 +463,7 @@ def found_so_far(
 
 
 def places_for(kb: KnowledgeBase, question: Question) -> list[Citation]:
-    """The best places for the question, each the sentence of a passage that is nearest to it.
-
-    Raises:
-        UnknownCollectionError, FingerprintError, StoreError, ModelError: as ``find``.
-    """
+    """The best places for the question, each the sentence of a passage that is nearest to it."""
     analysis = reading(kb, question)
     pieces = pack(kb, find(kb, analysis).hits)[:MOST_PARTIAL]
     sources = sources_of(kb.catalogue.marks_over, pieces)

@@ -158,9 +158,6 @@ def past_beside(kb: KnowledgeBase, answer: Answer) -> tuple[PastBeside, ...]:
     answered.
 
     Only the borders of collections can be kept to, so an asker who set another limit is shown none.
-
-    Raises:
-        FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
     unwritten = answer.answered_by == EXTRACTIVE or (answer.answered_by == NOBODY and not kb.model)
     if not answer.id:  # nothing was asked
@@ -248,11 +245,7 @@ class QuoteContext(Shape):
 
 
 def quote_contexts(kb: KnowledgeBase, answer: Answer) -> tuple[QuoteContext, ...]:
-    """What stands around each quotation; of a source that has changed since, nothing.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """What stands around each quotation; of a source that has changed since, nothing."""
     live = kb.catalogue.live_versions([one.document_id for one in answer.citations])
     cited = [one for one in answer.citations if live.get(one.document_id) == one.version]
     facts = kb.catalogue.facts({one.document_id for one in cited}) if cited else {}
@@ -287,10 +280,6 @@ def scope_coverage(kb: KnowledgeBase, filters: Filters) -> tuple[AggregateResult
     """The coverage of the taxonomy within ``filters``: each dimension, then pairs of them.
 
     Without a taxonomy, how the documents divide over collections, kinds and years.
-
-    Raises:
-        UnknownCollectionError: a collection that does not exist.
-        StoreError: the catalogue cannot be read.
     """
     held = vocabulary_of(kb, filters.collections).dimensions
     dimensions = sorted(held)[:MOST_DIMENSIONS]

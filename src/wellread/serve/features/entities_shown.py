@@ -219,11 +219,7 @@ def entities_body(
     part: str = "",
     order: EntityOrder = "mentions",
 ) -> EntitiesBody:
-    """A part of the list of entities; ``page``: limit and offset. The other arguments as above.
-
-    Raises:
-        UnknownNameError: there is no entity of one of the types.
-    """
+    """A part of the list of entities; ``page``: limit and offset. The other arguments as above."""
     nodes, lines = _lines(kb, collections, types, part)
     there = {node.type for node in kb.catalogue.graph.entities(collections)}
     for unknown in sorted(set(types or ()) - there):

@@ -149,9 +149,6 @@ def step_latencies(kb: KnowledgeBase) -> tuple[StepLatency, ...]:
     """Each step of the newest stored answers, the slowest first.
 
     A step that an answer went through several times (a question in parts) counts once, as the sum.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
     """
     found: defaultdict[str, list[float]] = defaultdict(list)
     for steps in kb.catalogue.sessions.steps(kb.asker.owner, ANSWERS_MEASURED):
@@ -320,11 +317,7 @@ def prometheus(kb: WholeKb, request: Request) -> Response:
 
 
 def prometheus_text(kb: KnowledgeBase, accept: str) -> tuple[bytes, str]:
-    """The metrics in the form that ``accept`` asks for, and its media type.
-
-    Raises:
-        StoreError: the catalogue cannot be read, or what counters lost not be written down.
-    """
+    """The metrics in the form that ``accept`` asks for, and its media type."""
     kb.catalogue.facts_of_answers.complete()
     sums = {json.dumps(key): value for key, value in _sums(kb)}
     told = kb.catalogue.counters.never_less(sums)

@@ -170,11 +170,7 @@ def change_gap(kb: Kb, gap_id: str, asked: StatusRequest) -> StatusBody:
 
 
 def gaps_body(kb: KnowledgeBase, status: GapStatus | None, limit: int, offset: int = 0) -> GapsBody:
-    """A part of the clusters with a question of a status; without one, all that are not closed.
-
-    Raises:
-        StoreError, ModelError: a part of the home cannot be used.
-    """
+    """A part of the clusters with a question of a status; without one, all that are not closed."""
     clusters = clusters_of(kb)
     wanted = [
         one
@@ -193,21 +189,13 @@ def gaps_body(kb: KnowledgeBase, status: GapStatus | None, limit: int, offset: i
 
 
 def suggestion_body(kb: KnowledgeBase, name: str) -> SuggestionBody:
-    """What to write for a cluster.
-
-    Raises:
-        UnknownNameError: there is none of this name.
-    """
+    """What to write for a cluster."""
     cluster = cluster_named(kb, name)
     return SuggestionBody(cluster=cluster.id, suggestion=suggest_entry(kb, cluster))
 
 
 def set_status(kb: KnowledgeBase, name: str, status: GapStatus) -> StatusBody:
-    """Open, plan or close a whole cluster (``c12``), or one gap (``12``).
-
-    Raises:
-        UnknownNameError: there is none of this name.
-    """
+    """Open, plan or close a whole cluster (``c12``), or one gap (``12``)."""
     if name.startswith(TAG):
         ids = [gap.id for gap in cluster_named(kb, name).gaps]
     else:
@@ -449,11 +437,7 @@ def coverage(kb: Kb, asked: Annotated[CoverageQuery, Query()]) -> CoverageBody |
 
 
 def coverage_body(kb: KnowledgeBase, grid: Grid) -> CoverageBody:
-    """The whole coverage.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """The whole coverage."""
     return CoverageBody(
         grid=grid,
         added=tuple(coverage_trend(kb, grid, "added")),

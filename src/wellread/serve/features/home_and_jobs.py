@@ -279,11 +279,7 @@ def _health(kb: KnowledgeBase, counted: bool) -> HealthBody:
 
 
 def usage_body(kb: KnowledgeBase, days: int) -> UsageReport:
-    """The calls of today (UTC) and the days before it, ``days`` altogether, and the budgets.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """The calls of today (UTC) and the days before it, ``days`` altogether, and the budgets."""
     today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     since = today - timedelta(days=days - 1)
     totals = kb.catalogue.calls.totals(since)

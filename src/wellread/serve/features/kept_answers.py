@@ -205,7 +205,7 @@ def sessions(
 @router.get("/api/sessions/{session_id}")
 def session(kb: Kb, session_id: str) -> SessionDetailBody:
     """A conversation with its answers, oldest first."""
-    facts = _known(kb, session_id)
+    facts = known_session(kb, session_id)
     turns = kb.catalogue.sessions.turns(facts.id, kb.asker.owner, MOST_LISTED)
     return session_detail_body(facts, turns)
 
@@ -222,15 +222,15 @@ class RenameRequest(StrictModel):
 @router.patch("/api/sessions/{session_id}")
 def rename(kb: Kb, session_id: str, request: RenameRequest) -> SessionFacts:
     """Give a conversation another title; no later question changes it."""
-    known = _known(kb, session_id).id
+    known = known_session(kb, session_id).id
     kb.catalogue.sessions.rename(known, kb.asker.owner, request.title)
-    return _known(kb, known)
+    return known_session(kb, known)
 
 
 @router.delete("/api/sessions/{session_id}")
 def remove(kb: Kb, session_id: str) -> RemovedBody:
     """Remove a conversation with all its answers."""
-    facts = _known(kb, session_id)
+    facts = known_session(kb, session_id)
     return RemovedBody(id=facts.id, answers=remove_conversation(kb, facts.id, kb.asker.owner) or 0)
 
 
@@ -240,7 +240,12 @@ def _read(kb: KnowledgeBase, answer_id: str) -> tuple[StoredAnswer, Answer]:
     return find(kb, answer_id, kb.asker.owner)
 
 
-def _known(kb: KnowledgeBase, session_id: str) -> SessionFacts:
+def known_session(kb: KnowledgeBase, session_id: str) -> SessionFacts:
+    """The conversation of that id.
+
+    Raises:
+        UnknownNameError: the asker has none.
+    """
     facts = kb.catalogue.sessions.session(session_id, kb.asker.owner)
     if facts is None:
         raise UnknownNameError(

@@ -142,11 +142,7 @@ def context(
 def found_body(
     kb: KnowledgeBase, query: str, limits: Filters, mode: SearchMode, page: tuple[int, int]
 ) -> ResultsBody:
-    """What was found, or without a query listed; ``page``: limit and offset.
-
-    Raises:
-        UnknownCollectionError, UnknownNameError: a limit names what is not there.
-    """
+    """What was found, or without a query listed; ``page``: limit and offset."""
     if query.strip():
         return ranked_body(kb, query, limits, mode, page)
     limit, offset = page

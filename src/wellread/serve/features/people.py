@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, cast
 
-from fastapi import Query, Response
 from pydantic import Field
 from rich.console import Console
 from rich.text import Text
@@ -36,7 +35,7 @@ from wellread.questions import (
     RuleKind,
     SourceRule,
 )
-from wellread.serve.features.feature import FeatureRouter, RowNumber, StrictModel
+from wellread.serve.features.feature import FeatureRouter, StrictModel
 from wellread.serve.guards.route_rules import Kb
 from wellread.serve.guards.sign_in import FORBIDDEN
 from wellread.serve.terminal import table
@@ -285,12 +284,7 @@ def change(kb: Kb, request: PreferencesChange) -> PreferencesBody:
 
 
 def preferences_body(kb: KnowledgeBase, owner: str) -> PreferencesBody:
-    """Everything about the preferences of ``owner``.
-
-    Raises:
-        SettingsError: the file of a persona cannot be understood.
-        StoreError: the catalogue cannot be read.
-    """
+    """Everything about the preferences of ``owner``."""
     kept = refreshed(kb, owner)
     given = kept.given
     rules = [*given.preferred, *given.lowered, *given.muted, *(one.rule for one in kept.learned)]
@@ -419,29 +413,6 @@ class NoticesBody(Shape):
     """Notices, the newest first."""
 
     notices: tuple[Notice, ...]
-
-
-class SeenRequest(StrictModel):
-    """Which notices were seen."""
-
-    ids: list[RowNumber] = Field(max_length=1_000)
-
-
-@router.get("/api/notices")
-def notices(
-    kb: Kb,
-    every: Annotated[bool, Query(alias="all", description="those that were seen as well")] = False,
-    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
-) -> NoticesBody:
-    """What is to be known: corrections that expired, questions that were answered since"""
-    return notices_body(kb, every=every, limit=limit)
-
-
-@router.post("/api/notices/seen", status_code=204, response_class=Response)
-def seen(kb: Kb, request: SeenRequest) -> Response:
-    """Show these notices no more"""
-    kb.catalogue.notices.mark_seen(request.ids)
-    return Response(status_code=204)
 
 
 def notices_body(kb: KnowledgeBase, *, every: bool = False, limit: int = 100) -> NoticesBody:

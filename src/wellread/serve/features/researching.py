@@ -122,31 +122,19 @@ def research_event_body(event: ResearchEvent) -> tuple[EventName, object]:
 
 
 def run_facts(kb: KnowledgeBase, run: ResearchRun) -> RunFactsBody:
-    """A run in short, as it stands.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """A run in short, as it stands."""
     return RunFactsBody(run=run, state=state_of(kb, run))
 
 
 def run_body(kb: KnowledgeBase, run: ResearchRun) -> RunBody:
-    """A run with its plan and its report.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """A run with its plan and its report."""
     report = kb.catalogue.research.report(run.id)
     plan = report.plan if report else run.plan
     return RunBody(facts=run_facts(kb, run), plan=plan, report=report)
 
 
 def state_of(kb: KnowledgeBase, run: ResearchRun) -> State:
-    """How a run stands; one that nobody works on any more is interrupted.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """How a run stands; one that nobody works on any more is interrupted."""
     if run.state not in OPEN or not run.pid or worked_on(kb, run.id, run.host):
         return run.state
     if waits(kb, run.id):
@@ -157,11 +145,7 @@ def state_of(kb: KnowledgeBase, run: ResearchRun) -> State:
 
 
 def run_named(kb: KnowledgeBase, name: str) -> ResearchRun:
-    """The run of this id, of the only one that begins so, or the ``last`` one.
-
-    Raises:
-        UnknownNameError: there is none, or more than one.
-    """
+    """The run of this id, of the only one that begins so, or the ``last`` one."""
     exact = kb.catalogue.research.get(name, kb.asker.owner)
     if exact is not None:
         return exact
@@ -365,11 +349,7 @@ class ResearchTasks:
 
 
 async def follow(kb: KnowledgeBase, run_id: str, after: int = 0) -> AsyncIterator[NumberedEvent]:
-    """The events of a run with a higher number than ``after``, as they come, until it has ended.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """The events of a run with a higher number than ``after``, as they come, until it has ended."""
     while True:
         await in_thread(check_rights, kb)
         # The state first: nothing that was told before it changed is missed.
@@ -386,11 +366,7 @@ async def follow(kb: KnowledgeBase, run_id: str, after: int = 0) -> AsyncIterato
 
 
 def ended_body(kb: KnowledgeBase, run_id: str) -> EndedBody:
-    """How a run stands, for who follows it.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """How a run stands, for who follows it."""
     run = kb.catalogue.research.get(run_id, kb.asker.owner)
     if run is None:
         return EndedBody(id=run_id, state="removed", reason="a source that it read was removed")
@@ -402,9 +378,6 @@ def cancel_run(kb: KnowledgeBase, run: ResearchRun) -> State | None:
 
     Returns:
         How it stands now; None: it had ended before.
-
-    Raises:
-        StoreError: the catalogue cannot be written.
     """
     state = state_of(kb, run)
     if state == "running" and kb.catalogue.research.cancel(run.id):
@@ -491,12 +464,7 @@ def end_line(report: Report) -> str:
 
 
 def report_markdown(kb: KnowledgeBase, report: Report) -> str:
-    """The report as a Markdown file, with its sources and what the run took.
-
-    Raises:
-        UnknownNameError: its answer is not kept any more.
-        StoreError: the catalogue cannot be read.
-    """
+    """The report as a Markdown file, with its sources and what the run took."""
     stored, answer = stored_answer(kb, report.answer.id, kb.asker.owner)
     text = exported(kb, stored, answer, Export(form="markdown")).rstrip()
     warning = f"> **Note.** {harmless(report.warning)}\n\n" if report.warning else ""

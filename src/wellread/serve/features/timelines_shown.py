@@ -293,7 +293,7 @@ def _print_entry(console: Console, entry: Entry) -> None:
 
 FACES.show(
     SummarySentence,
-    "text document_id start=span.start end=span.end view_url",
+    "text document_id view_url source_span=span",
     view_url=(str, lambda said: view_url(said.document_id, "", said.span)),
 )
 FACES.show(
@@ -382,11 +382,7 @@ class StoryDetail(Shape, line="*story unit periods news"):
 
 
 def story_detail(kb: KnowledgeBase, story_id: str, limit: int) -> StoryDetail:
-    """The story whose id begins so, with at most ``limit`` of its news items, the newest.
-
-    Raises:
-        UnknownNameError: no story, or several, have an id that begins so.
-    """
+    """The story whose id begins so, with at most ``limit`` of its news items, the newest."""
     found = kb.catalogue.stories.named(story_id) if story_id.strip() else []
     if len(found) != 1:
         what = "several stories have" if found else "no story has"

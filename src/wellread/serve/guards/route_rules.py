@@ -38,7 +38,6 @@ read   GET     /api/research/{run_id}
 ask    POST    /api/research/{run_id}/start
 read   GET     /api/research/{run_id}/events
 ask    POST    /api/research/{run_id}/cancel
-ask    POST    /api/research/{run_id}/resume
 ask    DELETE  /api/research/{run_id}
 read   GET     /api/answers
 read   GET     /api/answers/{answer_id}
@@ -83,8 +82,6 @@ admin  GET     /api/metrics
 admin  GET     /metrics
 read   GET     /api/preferences
 ask    PATCH   /api/preferences
-read   GET     /api/notices
-ask    POST    /api/notices/seen
 read   GET     /v1/models
 read   GET     /v1/models/{name:path}
 ask    POST    /v1/chat/completions

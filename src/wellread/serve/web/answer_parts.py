@@ -30,11 +30,7 @@ class LimitChoices:
 
 
 def limit_choices(kb: KnowledgeBase) -> LimitChoices:
-    """The limits that a form offers, of all collections together.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """The limits that a form offers, of all collections together."""
     words = kb.catalogue.vocabulary.of(())
     kinds = {kind for one in words for kind in one.kinds}
     return LimitChoices(

@@ -368,11 +368,7 @@ def boxes_of(document: Document, span: Span) -> dict[int, tuple[Box, ...]]:
 
 
 def original_pdf(kb: KnowledgeBase, facts: DocumentFacts) -> Path | None:
-    """The file that a paper was read from, when it lies there as it was then.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """The file that a paper was read from, when it lies there as it was then."""
     if not facts.uri.startswith("file:") or not facts.uri.lower().endswith(".pdf"):
         return None
     path = Path(local_path(facts.uri))

@@ -196,11 +196,7 @@ def _no_answer() -> tuple[type[Exception], ...]:
 def provider_of(
     settings: OidcSettings, environ: Mapping[str, str] | None = None
 ) -> IdentityProvider | None:
-    """The provider that the settings name, or None.
-
-    Raises:
-        SettingsError: it would be asked without TLS, or without a name for this server.
-    """
+    """The provider that the settings name, or None."""
     if not settings.issuer:
         return None
     _safe(settings.issuer)
@@ -211,11 +207,7 @@ def provider_of(
 
 
 def _safe(address: str) -> str:
-    """An address that nobody on the way can read or answer for.
-
-    Raises:
-        SettingsError: it is none.
-    """
+    """An address that nobody on the way can read or answer for."""
     parts = urlsplit(str(address))
     local = parts.hostname in ("127.0.0.1", "::1", "localhost")
     if parts.scheme != "https" and not (parts.scheme == "http" and local):

@@ -86,10 +86,6 @@ class AskRun:
 
         A step has no words of a source. The answer is told as it is kept by now; the draft and its
         sentences only while the documents are as they were.
-
-        Raises:
-            UnknownNameError: the answer is not there any more, or may not be read.
-            StoreError: the catalogue cannot be read.
         """
         if isinstance(event, StepEvent):
             return event

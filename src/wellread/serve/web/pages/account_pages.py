@@ -276,12 +276,7 @@ async def password(
     new: Annotated[str, Form(max_length=2_000)],
     again: Annotated[str, Form(max_length=2_000)],
 ) -> Response:
-    """Change the password; every browser has to sign in again.
-
-    Raises:
-        RequestError: the current one is wrong, or the new one is too weak.
-        ProblemError: too many wrong ones were given, or too many wait already.
-    """
+    """Change the password; every browser has to sign in again."""
     user = own_user(held)
     if new != again:
         raise RequestError("the two new passwords differ", hint="type the same twice")
@@ -329,11 +324,7 @@ def end_sessions(
 def forget(
     request: Request, held: Held, confirmed: Annotated[str, Form(max_length=100)] = ""
 ) -> Response:
-    """Remove the own account and all that it asked, rated and preferred.
-
-    Raises:
-        RequestError: the name was not typed, or it is the last admin.
-    """
+    """Remove the own account and all that it asked, rated and preferred."""
     user = own_user(held)
     if confirmed.strip().casefold() != user.name:
         raise RequestError("nothing was removed: the name was not typed", hint="type your name")
@@ -383,15 +374,6 @@ class UsersBody(PlainShape):
     users: tuple[UserBody, ...]
     groups: tuple[UserGroup, ...]
     grants: tuple[Grant, ...]
-
-
-class AuditQuery(StrictModel):
-    """Which part of the log: of one user, one action, about one document."""
-
-    user: str = ""
-    action: str = ""
-    document: str = ""
-    limit: int = Field(default=100, ge=1, le=1_000)
 
 
 class AuditLogBody(PlainShape):
@@ -449,11 +431,7 @@ def remove_user(
     confirmed: Named,
     forget: Annotated[bool, Form()] = False,
 ) -> Response:
-    """Remove an account, or that and all that it left.
-
-    Raises:
-        RequestError: the name was not typed, or it is the last admin.
-    """
+    """Remove an account, or that and all that it left."""
     user = _user(door, user_id)
     if confirmed.strip().casefold() != user.name:
         raise RequestError("nobody was removed: the name was not typed", hint=f"type {user.name}")
@@ -503,15 +481,20 @@ def take(request: Request, door: Doorway, collection: Named, to: Named) -> Respo
 
 
 @router.get("/users/audit")
-def audit(request: Request, door: Doorway, asked: Annotated[AuditQuery, Query()]) -> Response:
-    """Who did what, the newest first."""
+def audit(
+    request: Request,
+    door: Doorway,
+    user: str = "",
+    action: str = "",
+    document: str = "",
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+) -> Response:
+    """Who did what, the newest first; of one user, one action, about one document."""
     accounts = door.accounts
-    user_id = accounts.users.named(asked.user).id if asked.user.strip() else None
-    found = accounts.audit.newest(
-        asked.limit, user_id=user_id, action=asked.action, document_id=asked.document
-    )
-    body = AuditLogBody(entries=tuple(found))
-    return shown(request, "accounts/audit.html", body, asked=asked)
+    user_id = accounts.users.named(user).id if user.strip() else None
+    found = accounts.audit.newest(limit, user_id=user_id, action=action, document_id=document)
+    asked = {"user": user, "action": action, "document": document}
+    return shown(request, "accounts/audit.html", AuditLogBody(entries=tuple(found)), asked=asked)
 
 
 def _change(door: Door, user: User, change: Change, value: str) -> None:

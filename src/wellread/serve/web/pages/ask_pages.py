@@ -32,13 +32,15 @@ from wellread.serve.features.answering import event_body
 from wellread.serve.features.feature import (
     FAR,
     DatedQuery,
-    StrictModel,
+    Many,
+    Offset,
     event_after,
     may_ask,
 )
 from wellread.serve.features.home_and_jobs import holdings_body
 from wellread.serve.features.kept_answers import (
     SessionsBody,
+    known_session,
     session_detail_body,
     whole_body,
 )
@@ -302,11 +304,7 @@ async def verify(kb: Kb, request: Request, answer_id: str) -> Response:
 
 @router.get("/answers/{answer_id}/table.csv")
 def table(kb: Kb, answer_id: str) -> Response:
-    """The whole table of a counting answer, as a file for a spreadsheet.
-
-    Raises:
-        UnknownNameError: there is no such answer, or it has no table.
-    """
+    """The whole table of a counting answer, as a file for a spreadsheet."""
     stored, answer = stored_answer(kb, answer_id, kb.asker.owner)
     if answer.table is None:
         raise UnknownNameError(f"the answer {answer_id} has no table", hint="only counts have one")
@@ -494,28 +492,21 @@ def _give(kb: KnowledgeBase, answer_id: str, form: Mapping[str, object]) -> str:
     return give_feedback(kb, answer.id, given, author=kb.asker.owner).answer_id
 
 
-class ConversationsQuery(StrictModel):
-    """Which part of the list; ``query``: those in which all of its words stand."""
-
-    query: str = ""
-    limit: int = Field(default=50, ge=1, le=200)
-    offset: int = Field(default=0, ge=0, le=FAR)
-
-
 @router.get("/conversations")
 def conversations(
-    kb: Kb, request: Request, asked: Annotated[ConversationsQuery, Query()]
+    kb: Kb, request: Request, query: str = "", limit: Many = 50, offset: Offset = 0
 ) -> Response:
-    """Conversations, the one used last first."""
-    found = kb.catalogue.sessions.search(kb.asker.owner, asked.query, asked.limit + 1, asked.offset)
-    body = SessionsBody(sessions=tuple(found[: asked.limit]))
-    return shown(request, "conversations.html", body, asked=asked, more=len(found) > asked.limit)
+    """Conversations, the one used last first; with ``query`` those that have all of its words."""
+    found = kb.catalogue.sessions.search(kb.asker.owner, query, limit + 1, offset)
+    body = SessionsBody(sessions=tuple(found[:limit]))
+    asked = {"query": query, "limit": limit, "offset": offset}
+    return shown(request, "conversations.html", body, asked=asked, more=len(found) > limit)
 
 
 @router.get("/conversations/{session_id}")
 def conversation(kb: Kb, request: Request, session_id: str) -> Response:
     """A conversation with its answers, oldest first, and the box that goes on with it."""
-    facts = _known(kb, session_id)
+    facts = known_session(kb, session_id)
     turns = kb.catalogue.sessions.turns(facts.id, kb.asker.owner, MOST_TURNS)
     return shown(
         request,
@@ -530,13 +521,8 @@ def conversation(kb: Kb, request: Request, session_id: str) -> Response:
 
 @router.post("/conversations/{session_id}/rename")
 def rename(kb: Kb, session_id: str, title: Annotated[str, Form(max_length=200)]) -> Response:
-    """Give a conversation another title.
-
-    Raises:
-        RequestError: the title is empty.
-        UnknownNameError: there is no such conversation.
-    """
-    facts = _known(kb, session_id)
+    """Give a conversation another title."""
+    facts = known_session(kb, session_id)
     if not title.strip():
         raise RequestError("the title is empty", hint="give it a letter at least")
     kb.catalogue.sessions.rename(facts.id, kb.asker.owner, title.strip())
@@ -546,15 +532,6 @@ def rename(kb: Kb, session_id: str, title: Annotated[str, Form(max_length=200)])
 @router.post("/conversations/{session_id}/remove")
 def remove(kb: Kb, session_id: str) -> Response:
     """Remove a conversation with all its answers."""
-    facts = _known(kb, session_id)
+    facts = known_session(kb, session_id)
     remove_conversation(kb, facts.id, kb.asker.owner)
     return RedirectResponse("/conversations", status_code=303)
-
-
-def _known(kb: KnowledgeBase, session_id: str) -> SessionFacts:
-    facts = kb.catalogue.sessions.session(session_id, kb.asker.owner)
-    if facts is None:
-        raise UnknownNameError(
-            f"there is no conversation {session_id!r}", hint="/conversations lists them"
-        )
-    return facts

@@ -258,12 +258,7 @@ def _body(
 
 @router.get("/documents/{document_id}/pages/{number}.png")
 def page_image(kb: Kb, images: Images, request: Request, document_id: str, number: int) -> Response:
-    """A page of a PDF as a picture.
-
-    Raises:
-        UnknownNameError: there is no such document, or its file is not there as it was read.
-        SourceError: there is no such page.
-    """
+    """A page of a PDF as a picture."""
     facts = kb.catalogue.facts([document_id]).get(document_id)
     path = original_pdf(kb, facts) if facts else None
     if path is None:
@@ -276,11 +271,7 @@ def page_image(kb: Kb, images: Images, request: Request, document_id: str, numbe
 
 @router.get("/documents/{document_id}/media")
 def media(kb: Kb, request: Request, document_id: str) -> Response:
-    """The recording that lies beside a transcript's file, in parts as players ask for them.
-
-    Raises:
-        UnknownNameError: there is no such document or recording.
-    """
+    """The recording that lies beside a transcript's file, in parts as players ask for them."""
     facts = kb.catalogue.facts([document_id]).get(document_id)
     path = recording_beside(facts) if facts else None
     if path is None:

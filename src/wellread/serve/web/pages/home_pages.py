@@ -189,11 +189,7 @@ def verify(_kb: WholeKb, checks: Checks) -> Response:
 
 @router.post("/health/repair")
 def repair(_kb: WholeKb, checks: Checks, confirmed: Annotated[str, Form()] = "") -> Response:
-    """Begin to mend what does not match.
-
-    Raises:
-        RequestError: it was not confirmed.
-    """
+    """Begin to mend what does not match."""
     if confirmed != "yes":
         raise RequestError("repairing was not confirmed", hint="tick the box beside the button")
     checks.start(repair=True)

@@ -76,12 +76,7 @@ class CellPageBody(Shape):
 def coverage_page(
     kb: Kb, request: Request, asked: Annotated[CoveragePageQuery, Query()]
 ) -> Response:
-    """The heat map, the gaps and how it grew; or a cell.
-
-    Raises:
-        QueryError, UnknownCollectionError: as ``coverage_grid``.
-        UnknownNameError: there is no such cell.
-    """
+    """The heat map, the gaps and how it grew; or a cell."""
     grid = coverage_grid(kb, asked.filters(), asked.dimensions, owner=kb.asker.owner)
     if asked.row or asked.column:
         return _cell_page(kb, request, asked, grid)
@@ -183,13 +178,6 @@ class GapsPageQuery(StrictModel):
     offset: int = Field(default=0, ge=0, le=FAR)
 
 
-class PatternsPageQuery(StrictModel):
-    """The time of asking."""
-
-    from_: str = Field(default="", alias="from")
-    to: str = ""
-
-
 @router.get("/gaps")
 def gaps(kb: Kb, request: Request, asked: Annotated[GapsPageQuery, Query()]) -> Response:
     """Clusters of questions that stayed open, the ones asked most first."""
@@ -205,11 +193,14 @@ def gaps(kb: Kb, request: Request, asked: Annotated[GapsPageQuery, Query()]) -> 
 
 
 @router.get("/gaps/patterns")
-def patterns(kb: Kb, request: Request, asked: Annotated[PatternsPageQuery, Query()]) -> Response:
+def patterns(
+    kb: Kb, request: Request, from_: Annotated[str, Query(alias="from")] = "", to: str = ""
+) -> Response:
     """What is asked often."""
-    start, end = window_of(asked.from_, asked.to, hint="swap the two dates")
+    start, end = window_of(from_, to, hint="swap the two dates")
     body = question_patterns(kb, kb.asker.owner, start, end)
     chart = bar_chart([(one.name, one.asked) for one in body.periods])
+    asked = {"from_": from_, "to": to}
     return shown(request, "learning/patterns.html", body, asked=asked, chart=chart)
 
 
@@ -242,23 +233,17 @@ def change(
 PATH = "/figures"  # /metrics is what Prometheus reads
 
 
-class FiguresQuery(StrictModel):
-    """Which time: the last day, week or month, all, or between two dates."""
-
-    period: PeriodName = "month"
-    since: str = ""
-    until: str = ""
-
-
 @router.get(PATH)
-def figures(kb: Kb, request: Request, asked: Annotated[FiguresQuery, Query()]) -> Response:
+def figures(
+    kb: Kb, request: Request, period: PeriodName = "month", since: str = "", until: str = ""
+) -> Response:
     """All metrics of a time, drawn, with their numbers in tables."""
-    report = report_of(kb, asked.period, asked.since, asked.until)
+    report = report_of(kb, period, since, until)
     return shown(
         request,
         "learning/metrics.html",
         metrics_body(report),
-        asked=asked,
+        asked={"period": period, "since": since, "until": until},
         path=PATH,
         periods=get_args(PeriodName),
         trend=trend_chart(report.trend, report.period.part),

@@ -23,7 +23,7 @@ from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import sees_all
 from wellread.library.document_lists import Topic, listed, topics
 from wellread.library.uploads import keep_upload, uploaded_file, uploads_below
-from wellread.serve.features.feature import FAR, ListQuery, StrictModel
+from wellread.serve.features.feature import ListQuery, Many, Offset
 from wellread.serve.features.home_and_jobs import job as one_job
 from wellread.serve.features.home_and_jobs import jobs as newest_jobs
 from wellread.serve.features.people import check_may_edit, check_may_read
@@ -122,12 +122,7 @@ def add_page(kb: Kb, request: Request) -> Response:
 
 @router.post(UPLOAD_PATH)
 async def upload(kb: Kb, ingest: Ingest, request: Request) -> Response:
-    """Keep the files of a form in the home, and read them.
-
-    Raises:
-        RequestError: there is no file, there are too many, or one has no name.
-        StoreError: the disk is full.
-    """
+    """Keep the files of a form in the home, and read them."""
     most = kb.settings.serve.max_upload_files
     async with request.form(max_files=most, max_fields=20) as form:
         given = [one for one in form.getlist("files") if isinstance(one, UploadFile)]
@@ -158,11 +153,7 @@ def address(
     given: Annotated[str, Form(alias="address", min_length=1, max_length=2_000)],
     collection: CollectionName = "",
 ) -> Response:
-    """Read a web page, a feed, a file or a folder of this machine.
-
-    Raises:
-        SourceError: there is nothing of that name.
-    """
+    """Read a web page, a feed, a file or a folder of this machine."""
     wanted = given.strip()
     name = _collection(collection)
     whole = to_change(kb, name)
@@ -237,12 +228,7 @@ def _remove(kb: KnowledgeBase, collection: str, sources: Sequence[str]) -> Remov
 
 
 def _to_remove(kb: KnowledgeBase, collection: str, sources: Sequence[str]) -> KnowledgeBase:
-    """The whole knowledge base, once all of ``sources`` are of the asker's collection.
-
-    Raises:
-        UnknownNameError: one is not there.
-        UnknownCollectionError: the asker may not read it.
-    """
+    """The whole knowledge base, once all of ``sources`` are of the asker's collection."""
     whole = to_change(kb, collection)
     if sees_all(kb):
         return whole
@@ -274,39 +260,31 @@ def _taken(request: Request, ingest: Ingest, inputs: Sequence[str], collection: 
 AGAIN = ("add", "sync")  # what can be run again with the inputs that the job knows
 
 
-class JobsQuery(StrictModel):
-    """How many; ``pane``: only the list, for a page that is looking on."""
-
-    limit: int = Field(default=20, ge=1, le=200)
-    pane: bool = False
-
-
-class JobQuery(StrictModel):
-    """Which of a job's sources."""
-
-    status: ItemStatus | None = None
-    limit: int = Field(default=200, ge=1, le=1000)
-    offset: int = Field(default=0, ge=0, le=FAR)
-    pane: bool = False
-
-
 @router.get("/library/jobs")
 def jobs(
-    kb: Kb, ingest: Ingest, request: Request, asked: Annotated[JobsQuery, Query()]
+    kb: Kb, ingest: Ingest, request: Request, limit: Many = 20, pane: bool = False
 ) -> Response:
-    """The newest runs, newest first, and what waits for its turn."""
-    body = newest_jobs(kb, asked.limit)
-    template = "parts/jobs.html" if asked.pane else "jobs.html"
+    """The newest runs, and what waits; ``pane``: only the list, for a page that looks on."""
+    body = newest_jobs(kb, limit)
+    template = "parts/jobs.html" if pane else "jobs.html"
     running = ingest.busy(kb) or any(one.state == "running" for one in body.jobs)
     return shown(request, template, body, asked_for=ingest.open_ones(kb), running=running)
 
 
 @router.get("/library/jobs/{job_id}")
-def job(kb: Kb, request: Request, job_id: str, asked: Annotated[JobQuery, Query()]) -> Response:
+def job(
+    kb: Kb,
+    request: Request,
+    job_id: str,
+    status: ItemStatus | None = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 200,
+    offset: Offset = 0,
+    pane: bool = False,
+) -> Response:
     """One run with a line for each source."""
-    body = one_job(kb, job_id, asked.status, asked.limit, asked.offset)
-    template = "parts/job.html" if asked.pane else "job.html"
-    return shown(request, template, body, asked=asked, again=body.job.action in AGAIN)
+    body = one_job(kb, job_id, status, limit, offset)
+    template = "parts/job.html" if pane else "job.html"
+    return shown(request, template, body, again=body.job.action in AGAIN)
 
 
 @router.post("/library/jobs/{job_id}/cancel")
@@ -320,12 +298,7 @@ def cancel(kb: Kb, request: Request, job_id: str) -> Response:
 
 @router.post("/library/jobs/{job_id}/retry")
 def retry(kb: Kb, ingest: Ingest, request: Request, job_id: str) -> Response:
-    """Run it again: what is done and unchanged is skipped.
-
-    Raises:
-        RequestError: it is no run that can be done again.
-        SourceError: it read files of the machine, and who asks may not.
-    """
+    """Run it again: what is done and unchanged is skipped."""
     found = _known(kb, job_id)
     check_may_edit(request, found.collection)
     if found.action not in AGAIN:

@@ -136,11 +136,7 @@ def story(
     story_id: str,
     limit: Annotated[int, Query(ge=1, le=5_000)] = 200,
 ) -> Response:
-    """One story with its timeline and its news.
-
-    Raises:
-        UnknownNameError: no story, or several, have an id that begins so.
-    """
+    """One story with its timeline and its news."""
     body = story_detail(kb, story_id, limit)
     facts = kb.catalogue.facts({one.document_id for one in body.story.summary})
     said = []
