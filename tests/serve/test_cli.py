@@ -13,8 +13,9 @@ from typer.testing import CliRunner
 from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.serve import cli
-from wellread.serve.cli import COMMANDS, app, global_first, options
+from wellread.serve.cli import COMMANDS, app, global_first
 from wellread.serve.cli.ask_cli import QUESTIONS
+from wellread.serve.cli.options import KindName
 from wellread.serve.features import home_and_jobs
 from wellread.types import KINDS
 
@@ -49,7 +50,7 @@ def test_global_options_may_stand_anywhere_before_two_dashes() -> None:
 
 
 def test_kinds_of_the_option_are_the_kinds_of_documents() -> None:
-    assert tuple(kind.value for kind in options.KindName) == KINDS
+    assert tuple(kind.value for kind in KindName) == KINDS
 
 
 LISTED = {name: told for group in COMMANDS.values() for name, told in group.items()}

@@ -3,9 +3,8 @@ right."""
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from typer.core import TyperGroup
@@ -204,11 +203,7 @@ class OrGive(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-class FileForm(StrEnum):
-    """How a file holds feedback."""
-
-    JSONL = "jsonl"
-    CSV = "csv"
+FileForm = Literal["jsonl", "csv"]
 
 
 feedback = typer.Typer(
@@ -322,7 +317,7 @@ def export_feedback(context: typer.Context, output: Output = None, form: Form = 
     with terminal.open() as kb:
         every = kb.catalogue.feedback.every()
     chosen = _form(form, output)
-    text = as_csv(every) if chosen == FileForm.CSV else as_jsonl(every)
+    text = as_csv(every) if chosen == "csv" else as_jsonl(every)
     _write(terminal, text, chosen, output)
 
 
@@ -347,7 +342,7 @@ def import_file(
 
 def _form(form: FileForm | None, file: Path | None) -> FileForm:
     named = file is not None and file.suffix.lower() == ".csv"
-    return form or (FileForm.CSV if named else FileForm.JSONL)
+    return form or ("csv" if named else "jsonl")
 
 
 @feedback.command()

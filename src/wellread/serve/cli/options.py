@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -16,7 +16,7 @@ from wellread.types import Filters
 
 
 class KindName(StrEnum):
-    """The kinds of documents, as choices of a repeatable option."""
+    """The kinds of documents, as choices of a repeatable option (Typer takes no literals there)."""
 
     ARTICLE = "article"
     PAGE = "page"
@@ -26,15 +26,8 @@ class KindName(StrEnum):
     QA = "qa"
 
 
-class ReaderName(StrEnum):
-    """The readers that come with Wellread, as choices of an option."""
-
-    TRAINED = "trained"
-    LEXICAL = "lexical"
-
-
 ReadBy = Annotated[
-    ReaderName | None,
+    Literal["trained", "lexical"] | None,
     typer.Option(
         "--reader",
         help="Who reads: trained (a small network) or lexical (words; faster on slow machines).",
@@ -134,7 +127,7 @@ def limited(
     )
 
 
-def read_by(reader: ReaderName | None) -> dict[str, dict[str, str]] | None:
+def read_by(reader: str | None) -> dict[str, dict[str, str]] | None:
     """The settings that have everything read by ``reader``."""
     return {"reader": {"answers": reader}} if reader else None
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -61,14 +60,6 @@ app = typer.Typer(rich_markup_mode=None)
 RULE = "KIND:VALUE"
 
 
-class StatusName(StrEnum):
-    """The statuses of gaps, as choices of an option."""
-
-    OPEN = "open"
-    PLANNED = "planned"
-    CLOSED = "closed"
-
-
 Clusters = Annotated[
     list[str] | None,
     typer.Argument(
@@ -76,7 +67,7 @@ Clusters = Annotated[
     ),
 ]
 Mark = Annotated[
-    StatusName | None,
+    GapStatus | None,
     typer.Option(
         "--set", help="planned: somebody is to write it; closed: it is not asked again; open."
     ),
@@ -92,7 +83,7 @@ def gaps(  # noqa: PLR0913 - Typer reads the options from the signature
     context: typer.Context,
     names: Clusters = None,
     status: Annotated[
-        StatusName | None, typer.Option(help="Only these; without it all that are not closed.")
+        GapStatus | None, typer.Option(help="Only these; without it all that are not closed.")
     ] = None,
     mark: Mark = None,
     suggest: Annotated[
@@ -129,14 +120,14 @@ def gaps(  # noqa: PLR0913 - Typer reads the options from the signature
         terminal.show(asked_often, print_patterns)
     elif not names:
         with terminal.open() as kb:
-            body = gaps_body(kb, status.value if status else None, limit)
+            body = gaps_body(kb, status, limit)
         if terminal.json:
             facts = json_of(body)
             terminal.write_json({"items": facts.pop("clusters"), **facts})
         else:
             print_gaps(terminal.out, body)
     elif mark:
-        _set(terminal, names[0], mark.value)
+        _set(terminal, names[0], mark)
     elif suggest:
         _suggest(terminal, names[0], out)
     else:

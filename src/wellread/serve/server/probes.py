@@ -6,7 +6,7 @@ import json
 import logging
 import sys
 from datetime import UTC, datetime
-from typing import Literal, cast
+from typing import cast
 
 from anyio import to_thread
 from fastapi import APIRouter, Request
@@ -15,7 +15,6 @@ from wellread.ask.retrieve.search import check_index
 from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.serve.error_shapes import STOPPING, ProblemError, problem_of_status
-from wellread.serve.views import Body
 from wellread.text.words import escaped_json
 
 # Where uvicorn writes too, so that it is seen without being asked for.
@@ -24,28 +23,14 @@ router = APIRouter(include_in_schema=False)  # docs/users.md tells of them
 NOT_READY = problem_of_status(503, "The stores cannot be read.", "The server's log says why.")
 
 
-class LiveBody(Body):
-    """The process answers."""
-
-    status: Literal["alive"] = "alive"
-
-
-class ReadyBody(Body):
-    """The stores can be read."""
-
-    status: Literal["ready"] = "ready"
-
-
-@router.get("/livez", response_model=LiveBody)
-async def livez() -> LiveBody:
+@router.get("/livez")
+async def livez() -> dict[str, str]:
     """Whether the process answers at all. It looks at nothing."""
-    return LiveBody()
+    return {"status": "alive"}
 
 
-@router.get(
-    "/readyz", response_model=ReadyBody, responses={503: {"description": "Not now, or no more"}}
-)
-async def readyz(request: Request) -> ReadyBody:
+@router.get("/readyz")
+async def readyz(request: Request) -> dict[str, str]:
     """Whether questions can be answered: the server does not stop, the stores can be read, hold
     what they should, and are those that others read."""
     state = request.app.state
@@ -56,7 +41,7 @@ async def readyz(request: Request) -> ReadyBody:
     except WellreadError as error:
         server_log.error("not ready: %s", error)
         raise ProblemError(NOT_READY) from error
-    return ReadyBody()
+    return {"status": "ready"}
 
 
 def _looked(kb: object) -> None:
