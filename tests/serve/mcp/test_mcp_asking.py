@@ -65,14 +65,8 @@ async def test_an_answer_stands_whole_in_the_text_and_in_the_structure(client: C
     assert facts["answer"].count("[1]") == 1
     assert citation["id"] == "1"
     assert facts["confidence"]["band"] in ("low", "medium", "high")
-    text = text_of(result)
-    told = [facts["answer"], citation["quote"], citation["title"], citation["locator"]]
-    told += [citation["link"], citation["source"], facts["confidence"]["reasoning"], facts["id"]]
-    for fact in told:
-        assert fact in text, fact
-    assert text.count("[1] ❞") == 1
-    assert f"**Checked:** ❞ {len(facts['sentences'])} quoted" in text
-    assert facts["sessionId"] in text
+    assert facts["verdicts"] == {"quoted": len(facts["sentences"])}
+    assert json.loads(text_of(result)) == facts
 
 
 async def test_what_has_no_answer_is_declined_in_both(client: Client) -> None:
@@ -80,9 +74,7 @@ async def test_what_has_no_answer_is_declined_in_both(client: Client) -> None:
         result = await client.call_tool("ask", {"question": "Who is the emperor of Mars?"})
     assert result.structured_content["answeredBy"] == "none"
     assert result.structured_content["dataGaps"]
-    assert "No answer in this material" in text_of(result)
-    for gap in result.structured_content["dataGaps"]:
-        assert gap in text_of(result)
+    assert json.loads(text_of(result)) == result.structured_content
 
 
 async def test_a_follow_up_is_read_with_the_question_before_it(client: Client) -> None:
@@ -200,9 +192,8 @@ async def test_a_report_is_whole_in_both(client: Client) -> None:
     facts = result.structured_content
     assert facts["report"]["stopped"] == "complete"
     assert facts["citations"]
-    assert "**Research** stopped: complete" in text_of(result)
-    for citation in facts["citations"]:
-        assert citation["source"] in text_of(result)
+    assert all(citation["source"] for citation in facts["citations"])
+    assert json.loads(text_of(result)) == facts
 
 
 async def test_research_tells_its_progress_and_what_it_did_not_find(
@@ -231,12 +222,12 @@ async def test_research_tells_its_progress_and_what_it_did_not_find(
     assert told == ["plan: 2 parts, at most 8 searches: Cost; Crew", "looking for the crew"]
     assert seen[0].limits.rounds == 2
     assert seen[0].question.filters == Filters(collections=("town",))
-    text = text_of(result)
-    assert "stopped: round limit" in text
-    assert "**Warning** stopped after the last round allowed" in text
-    assert "**Not found** Crew" in text
-    assert r"The \*unused\* one" in text
-    assert result.structured_content["report"]["documents"][0]["cited"] is False
+    report = result.structured_content["report"]
+    assert report["stopped"] == "round_limit"
+    assert report["warning"] == "stopped after the last round allowed"
+    assert [one["title"] for one in report["sections"] if not one["found"]] == ["Crew"]
+    (unused,) = report["documents"]
+    assert (unused["title"], unused["cited"]) == ("The *unused* one", False)
 
 
 # --- long answers ----------------------------------------------------------------------------
@@ -316,11 +307,7 @@ async def test_of_a_long_report_as_much_is_given_as_fits_and_the_rest_is_counted
     assert facts["leftOut"] == count - shown + rows - len(table) > 0
     assert given.text.startswith(facts["answer"])
     assert facts["answer"].count(" the mill ground ") == shown
-    text = text_of(result)
-    for sentence in given.sentences[:shown]:
-        assert f"{sentence.text} [{sentence.citations[0]}] {sentence.verdict.name.symbol}" in text
-    assert f"{facts['leftOut']:,} sentences and rows did not fit" in text
-    assert "`wellread answers show ans_1`" in text
+    assert facts["whole"] == "wellread answers show ans_1"
     assert facts["report"]["rounds"] == 2
 
 
@@ -332,27 +319,24 @@ def test_a_part_is_never_empty() -> None:
 # --- what sources say is data ----------------------------------------------------------------
 
 
-async def test_a_source_s_markup_makes_no_picture_link_or_heading(
+async def test_a_source_s_markup_makes_no_picture_and_no_link(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    evil = "![x](https://evil.example/?q=1) <img src=x> [click](https://evil.example) `a`"
+    evil = "![x](https://evil.example/?q=1) <img src=x> [click](https://evil.example) [a][b]\n\n"
+    evil += "[b]: https://evil.example"
     given = long_answer(1)
     citation = replace(given.citations[0], title=f"# {evil}", quote=evil)
     said = replace(given.sentences[0], text=evil, span=Span(start=0, end=len(evil)))
     given = replace(given, text=f"{evil} [1]", citations=(citation,), sentences=(said,))
-    results = []
-    for writer in ("extractive", "openai:model"):
-        report = report_of(replace(given, answered_by=writer))
 
-        async def scripted(*_: object, report: Report = report) -> AsyncIterator[ResearchEvent]:
-            yield ReportEvent(report=report)
+    async def scripted(*_: object) -> AsyncIterator[ResearchEvent]:
+        yield ReportEvent(report=report_of(given))
 
-        monkeypatch.setattr(asking_tools, "researched", scripted)
-        async with Client(client.server, mode=client.mode) as connected:
-            results.append(text_of(await connected.call_tool("research", {"question": "x"})))
-    links = [shown_links(text) for text in results]
-    assert links[0] == {"https://mill.example/#y1"}
-    assert links[1] == {"https://mill.example/#y1"}
+    monkeypatch.setattr(asking_tools, "researched", scripted)
+    async with client:
+        result = await client.call_tool("research", {"question": "x"})
+    assert json.loads(text_of(result))["citations"][0]["quote"] == evil
+    assert shown_links(text_of(result)) == set()
 
 
 def shown_links(text: str) -> set[str]:

@@ -118,7 +118,6 @@ async def test_a_citation_opens_at_its_place(client: Client) -> None:
     assert opened["locator"] == citation["locator"] == "§ The ferry"
     assert opened["before"].endswith("The ferry\n\n")
     assert "It leaves the harbour" in opened["after"]
-    assert f"**»{citation['quote']}«**" in text_of(result)
 
 
 async def test_a_long_document_opens_at_its_beginning(long_client: Client) -> None:
@@ -183,7 +182,6 @@ async def test_of_a_long_list_the_newest_are_given_and_all_are_counted(long_clie
         result = await long_client.call_tool("list_documents", {"limit": 40})
     facts = result.structured_content
     assert (facts["total"], len(facts["documents"])) == (151, 40)
-    assert "**151 documents**, the newest 40 of them:" in text_of(result)
 
 
 async def test_only_the_collections_served_are_read(kb: KnowledgeBase, mode: str) -> None:
@@ -219,10 +217,9 @@ async def test_a_text_is_checked_against_what_is_stored(client: Client) -> None:
     assert facts["borneOut"] is False
     assert facts["answer"] == DRAFT
     assert opened["quote"] == cited["quote"]
-    text = text_of(result)
-    assert "~ It carries 500 passengers." in text
-    assert "It carries ninety passengers." in text
-    assert facts["sentences"][1]["reason"] in text
+    assert "It carries ninety passengers." in {one["quote"] for one in facts["citations"]}
+    assert facts["sentences"][1]["reason"]
+    assert json.loads(text_of(result)) == facts
 
 
 async def test_a_text_is_checked_against_given_sources_alone(client: Client) -> None:
@@ -250,7 +247,6 @@ async def test_of_a_long_text_as_much_is_checked_as_fits(
         rest = await call(long_client, "check_text", text=text.removeprefix(facts["answer"]))
     assert 0 < len(facts["sentences"]) == 32 - facts["leftOut"] < 32
     assert text.startswith(facts["answer"])
-    assert f"**Not checked** {facts['leftOut']} sentences after these" in text_of(result)
     assert rest["sentences"][0]["text"] not in facts["answer"]
 
 

@@ -1,37 +1,28 @@
 """The tools ``ask``, ``research`` and ``check_text``: answers whose every sentence has a verdict.
 
 An answer is given whole where it is short, else as much of it as fits: sentences first, then the
-rows of its table. Its text is Markdown in which what sources say is shown letter by letter: a
-title or a quotation can make no heading, no link and no picture.
+rows of its table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from dataclasses import asdict, dataclass, replace
-from typing import Annotated
+from typing import Annotated, cast
 
 from anyio import to_thread
 from mcp.types import CallToolResult
 from pydantic import BaseModel, ConfigDict, Field
 
-from wellread.answer_text import (
-    PLAIN,
-    disagreement,
-    escaped,
-    escaped_row,
-    markers_after,
-    target,
-    without_links,
-)
 from wellread.answers import (
     Answer,
     Citation,
+    Event,
     FinalEvent,
     Question,
     Sentence,
     StepEvent,
-    Table,
     VerdictName,
 )
 from wellread.ask.answer import answer
@@ -40,7 +31,15 @@ from wellread.ask.retrieve.search import check_collections
 from wellread.errors import RequestError, WellreadError
 from wellread.library.check_text import CheckedText, GivenText, check, check_texts
 from wellread.models.word_pieces import count_tokens
-from wellread.reports import Limits, PlanEvent, ProgressEvent, Report, ReportEvent, ResearchRequest
+from wellread.reports import (
+    Limits,
+    PlanEvent,
+    ProgressEvent,
+    Report,
+    ReportEvent,
+    ResearchEvent,
+    ResearchRequest,
+)
 from wellread.research.research import research as researched
 from wellread.research.research import usual_limits
 from wellread.serve.features.answering import Cited, answer_body
@@ -55,8 +54,7 @@ from wellread.serve.mcp.tool_calls import (
     Speakers,
     Until,
     Words,
-    as_text,
-    closing,
+    as_result,
     fitted,
     library_tool,
     picked,
@@ -68,8 +66,6 @@ MOST_READ = 40  # documents that a report's result lists; it says how many there
 MOST_SOURCES = 100
 OVERHEAD = 30  # tokens of a sentence or a citation beside its own words
 QUOTED = 3  # tokens of a passage for each of a checked sentence, at a guess
-LONGEST = 80  # characters of a sentence that is named again
-UNDECIDED = "No answer in this material."
 DEFECT = "report this as a defect"
 
 OF_ANSWER = (
@@ -122,7 +118,9 @@ async def ask(  # noqa: PLR0913 - the SDK reads the arguments from the signature
     filters = call.filters(collection, kinds, speakers, since, until)
     asked = _question(call, question, filters, session_id, strict)
     await to_thread.run_sync(check_collections, call.kb, filters)
-    async with closing(answer(call.kb, replace(asked, mode=mode))) as events:
+    async with aclosing(
+        cast(AsyncGenerator[Event], answer(call.kb, replace(asked, mode=mode)))
+    ) as events:
         async for event in events:
             if isinstance(event, StepEvent):
                 await call.tell(f"{event.step.name}: {event.step.found:,} found")
@@ -162,7 +160,9 @@ async def research(  # noqa: PLR0913 - the SDK reads the arguments from the sign
         question=replace(asked, mode="deep"),
         limits=Limits(**(usual | limits)),
     )
-    async with closing(researched(call.kb, request)) as events:
+    async with aclosing(
+        cast(AsyncGenerator[ResearchEvent], researched(call.kb, request))
+    ) as events:
         async for event in events:
             match event:
                 case PlanEvent(plan=plan):
@@ -187,13 +187,7 @@ def _question(
 def _answered(call: Call, given: Answer, report: Report | None = None) -> CallToolResult:
     """The answer, with how the research for it went where that made it."""
     facts = {"report": _report_facts(report)} if report else {}
-    said = "\n\n".join(_report_lines(report)) if report else ""
-
-    def build(tokens: int) -> CallToolResult:
-        part = part_of(given, tokens)
-        return as_text(f"{_markdown(part)}\n\n{said}", _answer_facts(call, part) | facts)
-
-    return fitted(build)
+    return fitted(lambda tokens: as_result(_answer_facts(call, part_of(given, tokens)) | facts))
 
 
 @library_tool("Check a text", work="check", alone=True)
@@ -238,37 +232,17 @@ def check_text(
         rest = checked.sentences[count:]
         cited = {number for sentence in part.sentences for number in sentence.citations}
         citations = [citation for citation in checked.citations if citation.id in cited]
-        borne_out = part.borne_out(strict=strict)
         facts = {
             "answer": checked.text[: rest[0].span.start] if rest else checked.text,
-            "borneOut": borne_out,
+            "borneOut": part.borne_out(strict=strict),
             "verdicts": counted(part.sentences),
             "sentences": [picked(FACES.json(one), OF_SENTENCE) for one in part.sentences],
             "citations": [_cited_facts(call, one, stored=not sources) for one in citations],
             "leftOut": len(rest),
         }
-        lines = list(_checked_lines(part.sentences, citations, stored=not sources))
-        outcome = "borne out" if borne_out else "not borne out"
-        lines += ["", f"{_counts(part.sentences)}: {outcome}"]
-        if rest:
-            lines.append(f"**Not checked** {len(rest)} sentences after these: check them next")
-        return as_text("\n".join(lines), facts)
+        return as_result(facts)
 
     return fitted(build)
-
-
-def _checked_lines(
-    sentences: Iterable[Sentence], citations: Iterable[Citation], *, stored: bool
-) -> Iterator[str]:
-    by_number = {citation.id: citation for citation in citations}
-    for sentence in sentences:
-        name = sentence.verdict.name
-        yield f"- {name.symbol} {_flat(sentence.text)}"
-        if not name.whole and sentence.verdict.reason:
-            yield f"  - {name.label}: {escaped(sentence.verdict.reason)}"
-        for number in sentence.citations:
-            if number in by_number:
-                yield f"  {_citation_line(by_number[number], stored=stored)}"
 
 
 # --- as much of an answer as fits, as facts --------------------------------------------------
@@ -361,6 +335,8 @@ def _answer_facts(call: Call, part: AnswerPart) -> Facts:
         "verdicts": counted(given.sentences),
         "leftOut": part.left_out,
     }
+    if part.left_out:
+        facts["whole"] = f"wellread answers show {given.id}"
     if given.table:
         columns, method = given.table.columns, given.table.method
         total = len(given.table.rows)
@@ -383,126 +359,6 @@ def counted(sentences: Sequence[Sentence]) -> dict[str, int]:
     """How many sentences have which verdict, the best first."""
     names = [sentence.verdict.name for sentence in sentences]
     return {name.value: names.count(name) for name in VerdictName if name in names}
-
-
-# --- an answer as Markdown -------------------------------------------------------------------
-
-
-def _markdown(part: AnswerPart) -> str:
-    return "\n\n".join(section for section in _sections(part) if section)
-
-
-def _sections(part: AnswerPart) -> Iterator[str]:
-    given = part.answer
-    if given.standalone:
-        yield f"Understood as: {escaped(given.standalone)}"
-    if given.answered_by == "none":
-        yield f"**{UNDECIDED}**"
-    yield _signed(part)
-    if given.table and part.rows:
-        yield _table(given.table, part.rows)
-    if given.sentences:
-        yield "\n".join([_counts(given.sentences), *_doubts(given, part.sentences)])
-    yield _listed("Sources", map(_citation_line, part.citations))
-    sure = given.confidence
-    said = f"**Confidence** {sure.score:.2f} ({sure.band})"
-    yield f"{said}: {escaped(sure.reasoning)}" if sure.reasoning else said
-    yield _listed("What is missing", _items(given.data_gaps))
-    yield _listed("Sources disagree", _items(map(disagreement, given.conflicts)))
-    yield _listed("Notes", _items(_notes(given)))
-    related = (f"{one.title} ({one.kind}) {one.id}".rstrip() for one in given.related)
-    yield _listed("Related", _items(related))
-    yield _listed("Ask next", _items(given.suggestions))
-    who = "declined" if given.answered_by == "none" else f"answered by {given.answered_by}"
-    named = f", answer `{given.id}`" if given.id else ""
-    session = f", session_id `{given.session_id}` for a follow-up" if given.session_id else ""
-    yield f"*{escaped(who)}{named}{session}*"
-    if part.left_out:
-        more = f"{part.left_out:,} sentences and rows did not fit"
-        yield f"*This is a part: {more}. All of it: `wellread answers show {given.id}`*"
-
-
-def _signed(part: AnswerPart) -> str:
-    """The text with the sign of each sentence's verdict after its markers."""
-    given = part.answer
-    literal = given.answered_by in PLAIN
-    pieces: list[str] = []
-    place = 0
-    for sentence in part.sentences:
-        said = sentence.span.of(given.text)
-        pieces.append(without_links(given.text[place : sentence.span.start]))
-        pieces.append(escaped_row(said, given.text) if literal else without_links(said))
-        if not sentence.within:
-            pieces += [f" [{number}]" for number in sentence.citations]
-            pieces.append(f" {sentence.verdict.name.symbol}")
-        place = max(place, markers_after(given.text, sentence).end)
-    rest = f"{part.text[place:]}\n"  # a bracket that ends it begins no link
-    bare = literal and not part.sentences and given.mode != "deep"  # a report has headings
-    pieces.append(escaped(rest) if bare else without_links(rest))
-    return "".join(pieces).strip()
-
-
-def _counts(sentences: Sequence[Sentence]) -> str:
-    """What the signs mean, and how many sentences have which."""
-    counts = counted(sentences)
-    names = [VerdictName(name) for name in counts]
-    return f"**Checked:** {', '.join(f'{n.symbol} {counts[n.value]} {n.label}' for n in names)}"
-
-
-def _doubts(given: Answer, sentences: Iterable[Sentence]) -> Iterator[str]:
-    """Why a sentence is not borne out."""
-    for sentence in sentences:
-        verdict, said = sentence.verdict, sentence.span.of(given.text)
-        if not verdict.name.whole and verdict.reason:
-            short = said if len(said) <= LONGEST else f"{said[:LONGEST].rstrip()}…"
-            yield f"- {verdict.name.symbol} “{_flat(short)}”: {escaped(verdict.reason)}"
-
-
-def _citation_line(citation: Citation, *, stored: bool = True) -> str:
-    """A citation: number, title with its link, place, quotation, verdict, and how to open it."""
-    title = _flat(citation.title) or "untitled"
-    named = f"[{title}]({target(citation.link)})" if citation.link else title
-    place = f", {escaped(citation.locator.label)}" if citation.locator.label else ""
-    day = f", {citation.published_at:%Y-%m-%d}" if citation.published_at else ""
-    opens = f" · source `{_source(citation)}`" if stored else ""
-    verdict = f"{citation.verdict.symbol} {citation.verdict.label}"
-    return f"- [{citation.id}] {named}{place}{day} — “{_flat(citation.quote)}” {verdict}{opens}"
-
-
-def _notes(given: Answer) -> Iterator[str]:
-    if given.fallback:
-        yield f"written by {given.answered_by}: {given.fallback}"
-    yield from given.notes
-    if given.hallucinated_citations:
-        yield f"{given.hallucinated_citations} citations of unknown sources were removed"
-    yield from (f"limit left out: {one.kind} {one.value}" for one in given.limits if one.relaxed)
-
-
-def _listed(name: str, lines: Iterable[str]) -> str:
-    shown = list(lines)
-    return "\n".join([f"**{name}**", *shown]) if shown else ""
-
-
-def _items(lines: Iterable[str]) -> Iterator[str]:
-    return (f"- {_flat(line)}" for line in lines)
-
-
-def _flat(text: str) -> str:
-    """``text`` letter by letter, on one line."""
-    return escaped(" ".join(text.split()))
-
-
-def _table(table: Table, rows: Sequence[Sequence[str]]) -> str:
-    lines = [_row(table.columns), f"|{'---|' * len(table.columns)}", *map(_row, rows)]
-    if len(rows) < len(table.rows):
-        lines.append(f"\n{len(rows):,} of {len(table.rows):,} rows")
-    if table.method:
-        lines.append(f"\nHow it was worked out: {escaped(table.method)}")
-    return "\n".join(lines)
-
-
-def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(map(_flat, cells))} |"
 
 
 # --- how the research for a report went ------------------------------------------------------
@@ -528,19 +384,3 @@ def _report_facts(report: Report) -> Facts:
             "documents": read[:MOST_READ],
         }
     )
-
-
-def _report_lines(report: Report) -> Iterator[str]:
-    why = report.stopped.replace("_", " ")
-    spent = f"rounds: {report.rounds}, searches: {report.searches}, {report.seconds:.1f} s"
-    yield f"**Research** stopped: {why} ({spent})"
-    if report.warning:
-        yield f"**Warning** {escaped(report.warning)}"
-    missing = [section.title for section in report.sections if not section.found]
-    if missing:
-        yield f"**Not found** {escaped('; '.join(missing))}"
-    best, total = report.documents[:MOST_READ], len(report.documents)
-    unused = [f"- {escaped(one.title)} `{one.id}`" for one in best if not one.cited]
-    if unused:
-        more = f" (of the best {len(best)} of {total} read)" if total > len(best) else ""
-        yield "\n".join([f"**Read but not used**{more}", *unused])

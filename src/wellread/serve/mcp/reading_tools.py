@@ -15,7 +15,6 @@ from typing import Annotated
 from mcp.types import CallToolResult
 from pydantic import Field
 
-from wellread.answer_text import escaped, target
 from wellread.errors import RequestError, UnknownNameError
 from wellread.library.document_lists import listed, whole
 from wellread.library.searches import Result, around, find
@@ -33,8 +32,7 @@ from wellread.serve.mcp.tool_calls import (
     Speakers,
     Until,
     Words,
-    as_json,
-    as_text,
+    as_result,
     fitted,
     library_tool,
 )
@@ -62,7 +60,7 @@ def search(
     call = Call(context)
     limits = Filters(collections=call.served.collections)
     found = find(call.kb, query, limits, limit=MOST_FOUND * DEEP).results
-    return as_json({"results": [_result_facts(one) for one in _apart(found)[:MOST_FOUND]]})
+    return as_result({"results": [_result_facts(one) for one in _apart(found)[:MOST_FOUND]]})
 
 
 def _apart(found: Sequence[Result]) -> list[Result]:
@@ -119,7 +117,7 @@ def _fetched(name: str, place: Place, tokens: int) -> CallToolResult:
         "end": shown.end,
         "characters": len(text),
     }
-    return as_json(
+    return as_result(
         {
             "id": name,
             "title": facts.title,
@@ -179,16 +177,7 @@ def _opened(call: Call, place: Place, tokens: int) -> CallToolResult:
         "quote": quote,
         "after": after,
     }
-    title = escaped(facts.title)
-    named = f"[{title}]({target(link)})" if link else title
-    head = f"**{named}**", escaped(locator.label), f"{facts.kind} in {escaped(facts.collection)}"
-    marked = f"**»{_escaped_lines(quote)}«**" if quote else ""
-    pieces = (" · ".join(filter(None, head)), _escaped_lines(before), marked, _escaped_lines(after))
-    return as_text("\n\n".join(filter(None, pieces)), shown)
-
-
-def _escaped_lines(text: str) -> str:
-    return "\n".join(escaped(line) for line in text.strip().splitlines())
+    return as_result(shown)
 
 
 @library_tool("List documents", alone=True)
@@ -217,11 +206,7 @@ def list_documents(  # noqa: PLR0913 - the SDK reads the arguments from the sign
             "documents": [_listed_facts(document) for document in shown],
             "collections": [{"name": name, "documents": count} for name, count in counts.items()],
         }
-        named = ", ".join(f"{escaped(name)} ({count:,})" for name, count in counts.items())
-        part = f", the newest {len(shown):,} of them:" if len(shown) < page.total else ""
-        head = f"**Collections** {named or f'none yet: {EMPTY_HINT}'}"
-        lines = [head, "", f"**{page.total:,} documents**{part}", *map(_listed_line, shown)]
-        return as_text("\n".join(lines), facts)
+        return as_result(facts if counts else facts | {"hint": EMPTY_HINT})
 
     return fitted(build)
 
@@ -238,14 +223,6 @@ def _listed_facts(document: ListedDocument) -> Facts:
         "authors": facts.authors,
         "characters": facts.characters,
     }
-
-
-def _listed_line(document: ListedDocument) -> str:
-    facts = document.facts
-    day = f"{facts.published_at:%Y-%m-%d}" if facts.published_at else "no date"
-    who = f", {escaped(', '.join(facts.authors))}" if facts.authors else ""
-    where = f"{facts.kind} in {escaped(facts.collection)}"
-    return f"- {escaped(facts.title)}{who} ({where}, {day}) `{facts.id}`"
 
 
 # --- places of the material, and pages of text around them -----------------------------------

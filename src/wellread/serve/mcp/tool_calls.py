@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar
 
@@ -200,17 +199,10 @@ def library_tool(
     return register
 
 
-@asynccontextmanager
-async def closing(events: AsyncIterator[T]) -> AsyncIterator[AsyncIterator[T]]:
-    """``events``, ended when the caller stops, so that a cancelled call leaves no work behind."""
-    try:
-        yield events
-    finally:
-        if isinstance(events, AsyncGenerator):
-            await events.aclose()
+# --- results: the facts as structure and, as the protocol has it, their JSON as text ----------
 
-
-# --- results: the same facts as text and as JSON, since clients show a model one of them -------
+# What would be a link, an image or a tag, should a client show the text as Markdown.
+_ACTIVE = {"](": "]\\u0028", "][": "]\\u005b", "]:": "]\\u003a", "![": "!\\u005b", "<": "\\u003c"}
 
 
 def cleaned(value: Any) -> Any:
@@ -232,17 +224,13 @@ def picked(value: Any, names: tuple[str, ...]) -> Facts:
     return {name: facts[name] for name in names if name in facts}
 
 
-def as_text(text: str, facts: Mapping[str, object]) -> CallToolResult:
-    """A result: ``text`` for people and models, ``facts`` for programs."""
-    shown = TextContent(text=harmless(text).strip() + "\n")
-    return CallToolResult(content=[shown], structured_content=cleaned(facts))
-
-
-def as_json(facts: Mapping[str, object]) -> CallToolResult:
-    """A result whose text is its JSON, as connectors read it that want one shape."""
+def as_result(facts: Mapping[str, object]) -> CallToolResult:
+    """A result that says the same to programs and, as JSON in its text, to models."""
     plain = cleaned(facts)
-    shown = TextContent(text=json.dumps(plain, ensure_ascii=False))
-    return CallToolResult(content=[shown], structured_content=plain)
+    told = json.dumps(plain, ensure_ascii=False)
+    for sign, escape in _ACTIVE.items():  # they stand in strings alone
+        told = told.replace(sign, escape)
+    return CallToolResult(content=[TextContent(text=told)], structured_content=plain)
 
 
 def failed(problem: Problem) -> CallToolResult:
