@@ -136,7 +136,7 @@ def test_watch_reads_what_is_there_and_what_comes(
 
     def report_body(report: Report, collection: str) -> tables.ReportBody:
         body = real(report, collection)
-        told.append(body.job)
+        told.append(body.report.job_id)
         if len(told) == 1:
             (material / "new.txt").write_text("A lantern was hung at the quay.\n")
         else:

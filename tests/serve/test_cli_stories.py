@@ -91,7 +91,7 @@ def test_the_list_shows_each_story_with_its_news_over_time(runner: CliRunner) ->
 def test_the_list_as_json(runner: CliRunner) -> None:
     ferry, bread = told(runner)["stories"]
     assert (ferry["items"], ferry["sources"], ferry["collection"]) == (2, 1, "news")
-    assert ferry["first_at"] == "2026-01-05T00:00:00+00:00"
+    assert ferry["first_at"] == "2026-01-05T00:00:00Z"
     assert ferry["timeline"]["unit"] == "week"
     assert [period["items"] for period in ferry["timeline"]["periods"]][::10] == [1, 1]
     assert all(one["text"] in NEWS[0][2] + NEWS[2][2] for one in ferry["summary"])
