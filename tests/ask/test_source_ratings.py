@@ -110,4 +110,4 @@ def test_the_explanation_says_so(kb: KnowledgeBase) -> None:
         mark(kb, "down", "mara", found(kb)[0].document.id)
         analysis = reading(kb, Question(text="Why are tides high at the harbour?"))
         told = explanation(kb, analysis, find(kb, analysis))
-    assert any("marked down by 1 expert" in used.marked for used in told.used)
+    assert any("marked down by 1 expert" in used.marked for used in told.found.hits)

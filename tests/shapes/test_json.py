@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -106,6 +106,17 @@ def test_a_description_is_the_line_of_the_docstring() -> None:
     schema = view().model(Part).model_json_schema()
     assert schema["description"].startswith("A part.")
     assert schema["properties"]["beginsAt"]["description"] == "where it begins, in characters."
+
+
+def test_what_is_optional_is_left_out_where_it_is_none() -> None:
+    made = View(camel=True, lines={})
+    made.show(Part)
+    made.show(Whole, "id ?first")
+    whole = Whole(id="w", owner="o", made_at=datetime(2026, 1, 1, tzinfo=UTC))
+    assert made.json(whole) == {"id": "w"}
+    first = Part(begins_at=1, share=0.0)
+    assert made.json(replace(whole, first=first))["first"]["beginsAt"] == 1
+    assert made.model(Whole).model_json_schema()["required"] == ["id"]
 
 
 @pytest.mark.parametrize("bad", ["\x1b[31m", "\u202e", "\u200b"])

@@ -10,7 +10,8 @@ names (in camelCase where the view says so), those that its line names::
 
 A line holds names in their order: ``name`` (a field, a property, or what is computed beside it),
 ``name=path`` (what stands at a path of attributes), ``*`` (all fields that are not named),
-``*path`` (all that goes out of the value at the path), and ``-name`` (not that one).
+``*path`` (all that goes out of the value at the path), ``?name`` (left out where it is None),
+and ``-name`` (not that one).
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ class Outgoing:
     key: str
     hint: Any
     get: Get
+    optional: bool = False
 
 
 class View:
@@ -83,7 +85,12 @@ class View:
             TypeError: a value in it is not in the table.
         """
         if is_dataclass(value):
-            return {each.key: self.json(each.get(value)) for each in self._of(type(value))}
+            held = ((each, each.get(value)) for each in self._of(type(value)))
+            return {
+                each.key: self.json(inside)
+                for each, inside in held
+                if not (each.optional and inside is None)
+            }
         if isinstance(value, Mapping):
             return {_plain(str(key)): self.json(each) for key, each in value.items()}
         if isinstance(value, list | tuple | Set):
@@ -117,7 +124,10 @@ class View:
         if kind not in self._models:
             meant = _meanings(kind)
             told = {
-                each.key: (self.described(each.hint), Field(description=meant.get(each.name)))
+                each.key: (
+                    self.described(each.hint),
+                    Field(None if each.optional else ..., description=meant.get(each.name)),
+                )
                 for each in self._of(kind)
             }
             made = create_model(
@@ -149,7 +159,7 @@ class View:
             raise TypeError(f"{kind.__name__} is shown nowhere: no view names it")
         line, computed = self._lines[known]
         pairs = [word.partition("=") for word in line.split()]
-        named = {name.lstrip("-") for name, _, _ in pairs} | {path for _, _, path in pairs}
+        named = {name.lstrip("-?") for name, _, _ in pairs} | {path for _, _, path in pairs}
         found: list[Outgoing] = []
         for name, _, path in pairs:
             if name == "*":
@@ -159,6 +169,8 @@ class View:
                 found += [each for each in self._inside(kind, name[1:]) if each.name not in named]
             elif name in computed:
                 found.append(self._outgoing_as(name, *computed[name]))
+            elif name.startswith("?"):
+                found.append(replace(self._read(kind, name[1:], name[1:]), optional=True))
             elif not name.startswith("-"):
                 found.append(self._read(kind, name, path or name))
         return found
@@ -221,8 +233,6 @@ def _plain(value: object) -> Any:
         return value.isoformat().replace("+00:00", "Z")
     if isinstance(value, date | Path):
         return str(value)
-    if isinstance(value, BaseModel):
-        return value.model_dump(mode="json", exclude_unset=True)
     if value is None or isinstance(value, bool | int | float):
         return value
     raise TypeError(f"a {type(value).__name__} cannot be shown")

@@ -65,7 +65,7 @@ from wellread.serve.features.feature import (
     refusals,
 )
 from wellread.serve.guards.route_rules import Kb
-from wellread.serve.views import json_of
+from wellread.serve.views import PLAIN, json_of
 from wellread.text.timecodes import first_moment, last_moment, window_of
 from wellread.types import Filters, Kind, Mode
 
@@ -299,28 +299,28 @@ query_router = FeatureRouter(
             s403="Answering is switched off",
             s5XX=FAILED,
         ),
-        504: {"model": QueryTimeoutResponse, "description": "The time is up; what was found until"},
+        504: {
+            "model": PLAIN.model(QueryTimeoutResponse),
+            "description": "The time is up; what was found until",
+        },
     },
     dependencies=ASKING,
 )
 
 
-class _Query(StrictModel):
+class QueryRequest(StrictModel):
+    """A question over recordings and everything else, in a conversation or not."""
+
     question: Asked
     session_id: Annotated[str, Field(max_length=LONGEST_ID, pattern=r"^[!-~]*$")] | None = Field(
         default=None, description="of a conversation; one that is not known begins it"
     )
-
-
-class QueryRequest(_Query):
-    """A question over recordings and everything else, in a conversation or not."""
-
     mode: Mode = Field(
         default="quick", description="`auto`: deep for what one search cannot answer"
     )
 
 
-class DeepQueryRequest(_Query):
+class DeepQueryRequest(QueryRequest):
     """A question to research, in a conversation or not."""
 
     mode: Literal["deep", "auto"] = Field(default="deep", description="deep in any case")
@@ -341,7 +341,7 @@ async def query_deep(kb: Kb, request: DeepQueryRequest) -> QueryResponse | Respo
     return await _deep(kb, _question(request, "deep"))
 
 
-def _question(request: _Query, mode: Mode) -> Question:
+def _question(request: QueryRequest, mode: Mode) -> Question:
     return Question(text=request.question, mode=mode, session_id=request.session_id or "")
 
 

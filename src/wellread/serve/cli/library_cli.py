@@ -36,7 +36,6 @@ from wellread.serve.cli.options import (
     Topics,
     Until,
     filters_of,
-    limited,
     option_window,
 )
 from wellread.serve.features.documents_found import (
@@ -112,9 +111,8 @@ def search(  # noqa: PLR0913 - Typer reads the options from the signature
     more: wellread show passage ID.
     """
     terminal = terminal_of(context)
-    filters = limited(
-        filters_of(topic, kind, speaker, since, until), author, language, source_type, field
-    )
+    more = {"authors": author, "languages": language, "source_types": source_type, "fields": field}
+    filters = filters_of(topic, kind, speaker, since, until, **more)
     if not query.strip() and filters == Filters():
         raise RequestError("there is nothing to look for", hint="give words, or a limit: --speaker")
     with terminal.open_to_ask() as kb:
@@ -195,9 +193,8 @@ def document(  # noqa: PLR0913 - Typer reads the options from the signature
 ) -> None:
     """Show a document: facts, whom it names, its text. Without a name: list those in the limits."""
     terminal = terminal_of(context)
-    filters = limited(
-        filters_of(topic, kind, speaker, since, until), author, language, source_type, field
-    )
+    more = {"authors": author, "languages": language, "source_types": source_type, "fields": field}
+    filters = filters_of(topic, kind, speaker, since, until, **more)
     with terminal.open() as kb:
         if name:
             whole = WholeDocumentBody(document=whole_document(kb, name, filters.collections))

@@ -22,7 +22,6 @@ from wellread.serve.cli.options import (
     Topics,
     Until,
     filters_of,
-    limited,
     option_window,
 )
 from wellread.serve.features.figures import (
@@ -188,7 +187,7 @@ def coverage(  # noqa: PLR0913 - Typer reads the options from the signature
     ] = False,
 ) -> None:
     """Show which cells of two dimensions have documents, the share covered, and the gaps."""
-    where = limited(filters_of(topic, kind, None, since, until), None, None, None, field)
+    where = filters_of(topic, kind, None, since, until, fields=field)
     terminal = terminal_of(context)
     with terminal.open() as kb:
         body = coverage_body(kb, coverage_grid(kb, where, by or (), owner=kb.asker.owner))

@@ -15,7 +15,6 @@ from datetime import datetime
 from itertools import zip_longest
 from typing import Any, Literal
 
-from pydantic import Field
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
@@ -35,7 +34,7 @@ from wellread.questions import Analysis
 from wellread.reports import ProgressEvent, Report
 from wellread.serve.features.answering import AskResponse, Cited
 from wellread.serve.terminal import INDENT, fold, right, shortened, table
-from wellread.serve.views import FACES, PlainBody, Shape
+from wellread.serve.views import FACES, PlainShape, Shape
 from wellread.store.catalogue.graph.relation_network import Path
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
@@ -357,28 +356,41 @@ ONE_MARKER = re.compile(r"\[[^\[\]\n]*\]")
 PLACE = re.compile(r"\[(?P<title>[^\[\]\n]+) @ (?P<time>(?:\d+:)?\d\d:\d\d)\]")
 
 
-class QuerySource(PlainBody):
-    """A cited place. What is no recording has no time, and what nobody says has no speaker."""
+class QuerySource(PlainShape):
+    """A cited place. What is no recording has no time, and what nobody says has no speaker.
 
-    video_id: str = Field(description="the document's id, as in `GET /api/videos`")
-    video_title: str = Field(description="as in the text: square brackets are round ones there")
-    timestamp: float | None = Field(description="seconds from the beginning")
-    timestamp_formatted: str | None = Field(description="`MM:SS`, or `H:MM:SS` from an hour on")
-    excerpt: str = Field(description="the quotation, verbatim")
+    Attributes:
+        video_id: the document's id, as in `GET /api/videos`
+        video_title: as in the text: square brackets are round ones there
+        timestamp: seconds from the beginning
+        timestamp_formatted: `MM:SS`, or `H:MM:SS` from an hour on
+        excerpt: the quotation, verbatim
+    """
+
+    video_id: str
+    video_title: str
+    timestamp: float | None
+    timestamp_formatted: str | None
+    excerpt: str
     speaker: str | None
 
 
-class QueryCitation(PlainBody):
+class QueryCitation(PlainShape):
     """A cited place, in short, as the text names it: `[video @ timestamp]`."""
 
     video: str
     timestamp: str | None
 
 
-class QueryResponse(PlainBody):
+class QueryResponse(PlainShape, line="* ?iterations ?warning ?notes"):
     """The answer in the form of the archive; ``POST /api/ask`` gives the proof of it.
 
     ``iterations``, ``warning`` and ``notes`` are left out where there is nothing to say.
+
+    Attributes:
+        iterations: rounds of deep research
+        warning: what makes the answer less than asked
+        notes: how the question was read
     """
 
     answer: str
@@ -386,14 +398,15 @@ class QueryResponse(PlainBody):
     sources: tuple[QuerySource, ...]
     citations: tuple[QueryCitation, ...]
     mode: Literal["quick", "deep"]
-    iterations: int | None = Field(default=None, description="rounds of deep research")
-    warning: str | None = Field(default=None, description="what makes the answer less than asked")
-    notes: tuple[str, ...] | None = Field(default=None, description="how the question was read")
+    iterations: int | None = None
+    warning: str | None = None
+    notes: tuple[str, ...] | None = None
 
 
-class QueryTimeoutResponse(QueryResponse):
+class QueryTimeoutResponse(PlainShape, line="*body error detail hint"):
     """What was found until the time was up, and the error."""
 
+    body: QueryResponse
     error: str
     detail: str
     hint: str
@@ -408,28 +421,22 @@ def query_body(
         report: of deep research, which ``answer`` is the text of.
         asked_in: the session that it was asked in.
     """
-    optional: dict[str, Any] = {}
-    warnings = _warnings(answer, report, asked_in)
-    if report is not None:
-        optional["iterations"] = report.rounds
-    if warnings:
-        optional["warning"] = "; ".join(warnings)
-    if answer.notes:
-        optional["notes"] = answer.notes
     return QueryResponse(
         answer=_text(kb, answer),
         session_id=answer.session_id,
         sources=tuple(map(_source, answer.citations)),
         citations=tuple(map(_citation, answer.citations)),
         mode="deep" if report is not None else "quick",
-        **optional,
+        iterations=report.rounds if report is not None else None,
+        warning="; ".join(_warnings(answer, report, asked_in)) or None,
+        notes=answer.notes or None,
     )
 
 
 def timeout_body(body: QueryResponse, *, seconds: float, setting: str) -> QueryTimeoutResponse:
     """``body`` with the error that the time was up."""
     return QueryTimeoutResponse(
-        **{name: getattr(body, name) for name in body.model_fields_set},
+        body=body,
         error="timeout",
         detail=f"the answer took longer than {seconds:g} seconds; this was found until then",
         hint=f"ask a narrower question, or raise {setting}",
@@ -451,14 +458,13 @@ def found_so_far(
         lines += ["", "What was done:", ""]
         lines += [f"- {_unmarked(one.text)}" for one in progress[-MOST_TOLD:]]
     known = kb.catalogue.sessions.known(question.session_id, question.owner)
-    optional: dict[str, Any] = {"iterations": progress[-1].round} if progress else {}
     return QueryResponse(
         answer="\n".join(lines),
         session_id=question.session_id if known else "",
         sources=tuple(map(_source, places)),
         citations=tuple(map(_citation, places)),
         mode=mode,
-        **optional,
+        iterations=progress[-1].round if progress else None,
     )
 
 

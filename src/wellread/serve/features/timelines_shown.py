@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import Query
 from rich.console import Console
@@ -22,7 +22,7 @@ from wellread.library.timelines import Window as Between
 from wellread.serve.features.feature import DEEPEST, FeatureRouter, Many, Scope, Window
 from wellread.serve.guards.route_rules import Kb
 from wellread.serve.terminal import SHORT_ID, day_words, fold, right, shortened, table, whole
-from wellread.serve.views import FACES, PLAIN, Quoted, Shape, address_of, opened_at, view_url
+from wellread.serve.views import FACES, Quoted, Shape, address_of, opened_at, view_url
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.store.catalogue.graph.mention_records import MentionTotal
 from wellread.store.catalogue.stories.story_rows import Story, StoryItem, SummarySentence
@@ -398,33 +398,6 @@ def story_detail(kb: KnowledgeBase, story_id: str, limit: int) -> StoryDetail:
         periods=tuple(periods(dates, unit)),
         news=tuple(items[-limit:]),
     )
-
-
-def story_body(story: Story, dates: Sequence[datetime]) -> dict[str, Any]:
-    """A story as ``wellread show story --json`` writes it."""
-    unit = unit_for(dates[0], dates[-1]) if dates else "day"
-    told = [
-        {"label": period.label, "start": period.start.isoformat(), "items": period.count}
-        for period in periods(dates, unit)
-    ]
-    return {**PLAIN.json(story), "timeline": {"unit": unit, "periods": told}}
-
-
-def found_body(found: FoundStory, dates: Sequence[datetime]) -> dict[str, Any]:
-    """The JSON of a story that a question is about."""
-    return {
-        **story_body(found.story, dates),
-        "score": round(found.score, 4),
-        "fit": round(found.fit, 4),
-        "similarity": None if found.similarity is None else round(found.similarity, 4),
-        "best_items": PLAIN.json(found.items),
-    }
-
-
-def item_body(item: StoryItem) -> dict[str, Any]:
-    """The JSON of a news item."""
-    told: dict[str, Any] = PLAIN.json(item)
-    return told
 
 
 def print_stories(console: Console, stories: Sequence[Story], dates: Dates) -> None:

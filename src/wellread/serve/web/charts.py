@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime
 
 from wellread.store.schema.figure_values import Counted, Latency
 
@@ -87,64 +87,17 @@ def bar_chart(counts: Sequence[tuple[str, int]]) -> BarChart | None:
 
 WIDTH = 720
 HEIGHT = 160
-FILLED = 0.8  # share of a day's width that its bar takes
-LEAST = 1.5  # height of a bar that is more than nothing
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DayBar:
-    """One day: its value, and where its bar stands."""
-
-    day: date
-    value: float
-    x: float
-    y: float
-    width: float
-    height: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DayChart:
-    """All days from the first to the last, oldest first; ``highest`` is None when all are 0."""
-
-    bars: tuple[DayBar, ...]
-    highest: DayBar | None
-    width: int = WIDTH
-    height: int = HEIGHT
-
-
-def day_chart(values: Mapping[date, float], first: date, days: int) -> DayChart:
-    """The chart of ``days`` days from ``first`` on; a day that has no value has 0."""
-    most = max(values.values(), default=0.0)
-    wide = WIDTH / days
-    bars = []
-    for place in range(days):
-        day = first + timedelta(days=place)
-        value = values.get(day, 0.0)
-        height = max(value / most * (HEIGHT - 4), LEAST) if value > 0 else 0.0
-        bars.append(
-            DayBar(
-                day=day,
-                value=value,
-                x=round((place + (1 - FILLED) / 2) * wide, 2),
-                y=round(HEIGHT - 1 - height, 2),
-                width=round(wide * FILLED, 2),
-                height=round(height, 2),
-            )
-        )
-    highest = max(bars, key=lambda one: one.value, default=None)
-    return DayChart(bars=tuple(bars), highest=highest if most > 0 else None)
-
-
+FILLED = 0.8  # share of its place that a stack takes
+LEAST = 1.5  # height of a piece that is more than nothing
 LONG = 160.0  # the longest bar of seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """A piece of a bar: how many, and where it stands."""
+    """A piece of a stack: how many, and where it stands."""
 
     name: str
-    count: int
+    count: float
     y: float
     height: float
 
@@ -154,45 +107,56 @@ class Stack:
     """The bar of one part of the time, its pieces from the bottom to the top."""
 
     label: str
-    asked: int
+    total: float
     x: float
     width: float
     pieces: tuple[Piece, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrendChart:
-    """All parts, oldest first; ``highest`` is the one in which most was asked."""
+class StackChart:
+    """All parts, oldest first; ``highest`` is None when there is nothing in any."""
 
     stacks: tuple[Stack, ...]
-    highest: Stack
+    highest: Stack | None
     width: int = WIDTH
     height: int = HEIGHT
 
 
-def trend_chart(trend: Sequence[Counted], part: str) -> TrendChart | None:
-    """Questions of each part of the time by what came of them; None when nothing was asked."""
-    most = max((one.asked for one in trend), default=0)
-    if not most:
-        return None
-    wide = WIDTH / len(trend)
-    stacks = []
-    for place, one in enumerate(trend):
-        counts = {
-            "cited": one.cited,
-            "other": one.asked - one.cited - one.unanswered,
-            "unanswered": one.unanswered,
-        }
-        stacks.append(
-            Stack(
-                label=part_label(one, part),
-                asked=one.asked,
-                x=round((place + (1 - FILLED) / 2) * wide, 2),
-                width=round(wide * FILLED, 2),
-                pieces=tuple(_pieces(counts, most)),
-            )
+def stack_chart(parts: Sequence[tuple[str, Mapping[str, float]]]) -> StackChart:
+    """The chart of labels with what makes up each, from the bottom to the top."""
+    most = max((sum(counts.values()) for _, counts in parts), default=0.0)
+    wide = WIDTH / max(1, len(parts))
+    stacks = [
+        Stack(
+            label=label,
+            total=sum(counts.values()),
+            x=round((place + (1 - FILLED) / 2) * wide, 2),
+            width=round(wide * FILLED, 2),
+            pieces=tuple(_pieces(counts, most)),
         )
-    return TrendChart(stacks=tuple(stacks), highest=max(stacks, key=lambda one: one.asked))
+        for place, (label, counts) in enumerate(parts)
+    ]
+    highest = max(stacks, key=lambda one: one.total) if most > 0 else None
+    return StackChart(stacks=tuple(stacks), highest=highest)
+
+
+def trend_chart(trend: Sequence[Counted], part: str) -> StackChart | None:
+    """Questions of each part of the time by what came of them; None when nothing was asked."""
+    chart = stack_chart(
+        [
+            (
+                part_label(one, part),
+                {
+                    "cited": one.cited,
+                    "other": one.asked - one.cited - one.unanswered,
+                    "unanswered": one.unanswered,
+                },
+            )
+            for one in trend
+        ]
+    )
+    return chart if chart.highest else None
 
 
 def part_label(one: Counted, part: str) -> str:
@@ -213,7 +177,7 @@ def seconds_bars(latencies: Sequence[Latency]) -> dict[str, dict[str, float]]:
     }
 
 
-def _pieces(counts: dict[str, int], most: int) -> list[Piece]:
+def _pieces(counts: Mapping[str, float], most: float) -> list[Piece]:
     pieces, base = [], HEIGHT - 1.0
     for name, count in counts.items():
         if count <= 0:

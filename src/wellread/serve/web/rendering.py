@@ -12,6 +12,7 @@ from fastapi import APIRouter, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.datastructures import QueryParams
 from starlette.templating import Jinja2Templates
 
 from wellread.answer_blocks import draft_html
@@ -156,6 +157,8 @@ def _day(given: datetime | None) -> str:
 
 def _with(query: Mapping[str, Any], **changed: Any) -> str:
     """The query string of ``query`` with some parameters changed; empty ones are left out."""
+    if isinstance(query, QueryParams):
+        query = {name: list(filter(None, query.getlist(name))) for name in query}
     given = {**query, **changed}
     return urlencode(
         {name: value for name, value in given.items() if value not in ("", None, (), [])},

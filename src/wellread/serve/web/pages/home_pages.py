@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date
+from datetime import date, timedelta
 from typing import Annotated, Any, Literal, cast
 
 from fastapi import Depends, Form, Query, Request
@@ -26,7 +26,7 @@ from wellread.serve.features.home_and_jobs import (
 )
 from wellread.serve.guards.route_rules import Kb, WholeKb
 from wellread.serve.views import PlainShape
-from wellread.serve.web.charts import day_chart
+from wellread.serve.web.charts import stack_chart
 from wellread.serve.web.rendering import page_router, shown
 from wellread.serve.web.runs import HealthChecks
 
@@ -68,13 +68,14 @@ def usage(
     report = usage_body(kb, days)
     body = UsagePageBody(report=report, by_day=by_day(report.lines), steps=step_latencies(kb))
     drawn: Measure = measure or ("cost" if report.cost else "calls")
-    values = {one.day: float(getattr(one, drawn)) for one in body.by_day}
+    values = {one.day: getattr(one, drawn) for one in body.by_day}
+    dates = [report.since.date() + timedelta(days=place) for place in range(days)]
     return shown(
         request,
         "usage.html",
         body,
         measure=drawn,
-        chart=day_chart(values, report.since.date(), days),
+        chart=stack_chart([(str(one), {"bar": values.get(one, 0)}) for one in dates]),
         dollars=dollars,
         most_days=MOST_DAYS,
         measured=ANSWERS_MEASURED,

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from fastapi import Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
-from pydantic import BaseModel, BeforeValidator, Field, ValidationError
+from pydantic import BeforeValidator, ValidationError
 
 from wellread.ask.aggregate.coverage import DATES
 from wellread.errors import RequestError, UnknownNameError
@@ -18,7 +18,7 @@ from wellread.learning.gaps.asking_again import ask_again
 from wellread.learning.metrics.metric_periods import PeriodName
 from wellread.learning.question_patterns import question_patterns
 from wellread.library.document_lists import listed
-from wellread.serve.features.feature import FAR, RowNumber, StrictModel
+from wellread.serve.features.feature import Many, Offset, RowNumber
 from wellread.serve.features.figures import metrics_body, report_of
 from wellread.serve.features.gaps_and_coverage import (
     MOST_GAPS,
@@ -170,24 +170,21 @@ def _library(
     return found
 
 
-class GapsPageQuery(StrictModel):
-    """Which clusters; ``waiting`` are those that are not closed."""
-
-    status: Literal["waiting"] | GapStatus = "waiting"
-    limit: int = Field(default=20, ge=1, le=200)
-    offset: int = Field(default=0, ge=0, le=FAR)
-
-
 @router.get("/gaps")
-def gaps(kb: Kb, request: Request, asked: Annotated[GapsPageQuery, Query()]) -> Response:
-    """Clusters of questions that stayed open, the ones asked most first."""
-    status = None if asked.status == "waiting" else asked.status
-    body = gaps_body(kb, status, asked.limit, asked.offset)
+def gaps(
+    kb: Kb,
+    request: Request,
+    status: Literal["waiting"] | GapStatus = "waiting",
+    limit: Many = 20,
+    offset: Offset = 0,
+) -> Response:
+    """Clusters of questions, the ones asked most first; ``waiting`` are all that are not closed."""
+    body = gaps_body(kb, None if status == "waiting" else status, limit, offset)
     return shown(
         request,
         "learning/gaps.html",
         body,
-        asked=asked,
+        asked={"status": status, "limit": limit, "offset": offset},
         chart=bar_chart([(one.month, one.filed) for one in body.periods]),
     )
 
@@ -261,7 +258,7 @@ def _split(given: object) -> object:
     return tuple(line.strip() for line in text.splitlines() if line.strip())
 
 
-Lines = Annotated[tuple[str, ...], BeforeValidator(_split)]
+Lines = Annotated[tuple[str, ...], BeforeValidator(_split), Form()]
 
 
 @router.get("/preferences")
@@ -271,37 +268,32 @@ def preferences_page(kb: Kb, request: Request) -> Response:
     return shown(request, "preferences.html", body, choices=limit_choices(kb))
 
 
-class PreferencesForm(BaseModel):
-    """The form as it is sent: a source a line."""
-
-    preferred: Lines = ()
-    lowered: Lines = ()
-    muted: Lines = ()
-    length: str = ""
-    persona: str = ""
-    collection: str = ""
-
-
 @router.post("/preferences")
-def keep(kb: Kb, form: Annotated[PreferencesForm, Form()]) -> Response:
-    """Keep the whole form."""
-    return _changed(kb, form.model_dump())
-
-
-class LearnedForm(BaseModel):
-    """The button that was pressed."""
-
-    consent: str = ""
-    revoke: Lines = ()
-    restore: Lines = ()
+def keep(
+    kb: Kb,
+    preferred: Lines = (),
+    lowered: Lines = (),
+    muted: Lines = (),
+    length: Annotated[str, Form()] = "",
+    persona: Annotated[str, Form()] = "",
+    collection: Annotated[str, Form()] = "",
+) -> Response:
+    """Keep the whole form; it has a source a line."""
+    chosen = {"length": length, "persona": persona, "collection": collection}
+    return _changed(kb, {"preferred": preferred, "lowered": lowered, "muted": muted, **chosen})
 
 
 @router.post("/preferences/learned")
-def learned(kb: Kb, form: Annotated[LearnedForm, Form()]) -> Response:
+def learned(
+    kb: Kb,
+    consent: Annotated[str, Form()] = "",
+    revoke: Lines = (),
+    restore: Lines = (),
+) -> Response:
     """Give or withdraw consent, or take back what was learned about a document."""
-    change: dict[str, Any] = {"revoke": form.revoke, "restore": form.restore}
-    if form.consent:
-        change["consent"] = form.consent == "yes"
+    change: dict[str, Any] = {"revoke": revoke, "restore": restore}
+    if consent:
+        change["consent"] = consent == "yes"
     return _changed(kb, change)
 
 

@@ -25,6 +25,7 @@ from wellread.serve.features.entities_shown import (
 from wellread.serve.features.feature import (
     DEEPEST,
     ListQuery,
+    Scope,
     ScopeQuery,
     SearchQuery,
 )
@@ -58,13 +59,6 @@ class SearchPageQuery(SearchQuery):
     query: str = ""
 
 
-class ContextQuery(ScopeQuery):
-    """How many passages around one."""
-
-    before: int = Field(default=2, ge=0, le=50)
-    after: int = Field(default=2, ge=0, le=50)
-
-
 @router.get("/search")
 def search(kb: Kb, request: Request, asked: Annotated[SearchPageQuery, Query()]) -> Response:
     """The best passages for ``query``, best first; without one, the newest."""
@@ -90,12 +84,16 @@ def search(kb: Kb, request: Request, asked: Annotated[SearchPageQuery, Query()])
 
 @router.get("/search/context/{passage_id}")
 def context(
-    kb: Kb, request: Request, passage_id: str, asked: Annotated[ContextQuery, Query()]
+    kb: Kb,
+    request: Request,
+    passage_id: str,
+    scope: Scope,
+    before: Annotated[int, Query(ge=0, le=50)] = 2,
+    after: Annotated[int, Query(ge=0, le=50)] = 2,
 ) -> Response:
     """A passage with those before and after it in its document."""
-    scope = asked.collections
-    found = material_found.context(kb, request, passage_id, scope, asked.before, asked.after)
-    return shown(request, "context.html", found, asked=asked)
+    body = material_found.context(kb, request, passage_id, scope, before, after)
+    return shown(request, "context.html", body, asked={"before": before, "after": after})
 
 
 # --- stories ---------------------------------------------------------------------------------
@@ -155,25 +153,6 @@ LISTS = "/entities lists what is there"
 MOST_SHOWN = 500  # relations of a table; the JSON has all
 
 
-class EntitiesQuery(ScopeQuery):
-    """Which entities; ``query`` is a part of a name, ``limit`` of each type."""
-
-    type: list[str] = Field(default=[])
-    query: str = Field(default="", max_length=500)
-    limit: int = Field(default=20, ge=1, le=5_000)
-
-    @property
-    def types(self) -> list[str] | None:
-        """The types that are wanted; None takes all."""
-        return [name for name in self.type if name] or None
-
-
-class EntityQuery(ScopeQuery):
-    """One entity; ``limit`` is of the documents that name it."""
-
-    limit: int = Field(default=20, ge=0, le=200)
-
-
 class EntityPageBody(Shape, line="*entity around"):
     """An entity with what is drawn around it."""
 
@@ -182,17 +161,28 @@ class EntityPageBody(Shape, line="*entity around"):
 
 
 @router.get("/entities")
-def entities(kb: Kb, request: Request, asked: Annotated[EntitiesQuery, Query()]) -> Response:
-    """Entities by type, the most often named first."""
-    scope = asked.collections
+def entities(
+    kb: Kb,
+    request: Request,
+    scope: Scope,
+    type: Annotated[list[str], Query()] = [],  # noqa: B006 - FastAPI copies it
+    query: Annotated[str, Query(max_length=500)] = "",
+    limit: Annotated[int, Query(ge=1, le=5_000)] = 20,
+) -> Response:
+    """Entities by type, the most often named first; ``limit`` of each type.
+
+    Args:
+        query: a part of their names.
+    """
     check_collections(kb, Filters(collections=scope))
-    body = entity_list_body(kb, scope, asked.types, asked.limit, part=asked.query)
-    near = kb.catalogue.graph.near(scope, asked.query) if asked.query and not body.count else []
+    wanted = [name for name in type if name]
+    body = entity_list_body(kb, scope, wanted or None, limit, part=query)
+    near = kb.catalogue.graph.near(scope, query) if query and not body.count else []
     return shown(
         request,
         "entities.html",
         body,
-        asked=asked,
+        asked={"query": query, "types": wanted, "collections": scope},
         collections=kb.catalogue.collection_names(),
         types=sorted({node.type for node in kb.catalogue.graph.entities(()) if node.type}),
         near=near,
@@ -201,11 +191,16 @@ def entities(kb: Kb, request: Request, asked: Annotated[EntitiesQuery, Query()])
 
 # A name may be an address or an id with slashes.
 @router.get("/entities/{name:path}")
-def entity(kb: Kb, request: Request, name: str, asked: Annotated[EntityQuery, Query()]) -> Response:
-    """The entity with this id, title, alias or address."""
-    scope = asked.collections
+def entity(
+    kb: Kb,
+    request: Request,
+    name: str,
+    scope: Scope,
+    limit: Annotated[int, Query(ge=0, le=200)] = 20,
+) -> Response:
+    """The entity with this id, title, alias or address, and documents that name it."""
     check_collections(kb, Filters(collections=scope))
-    found = entity_body(kb, scope, name, asked.limit)
+    found = entity_body(kb, scope, name, limit)
     if found is None:
         raise ProblemError(unknown_entity(kb, scope, name, lists=LISTS))
     around = neighbourhood(kb, found.node.collection, found.node.id)
@@ -215,7 +210,7 @@ def entity(kb: Kb, request: Request, name: str, asked: Annotated[EntityQuery, Qu
         request,
         "entity.html",
         EntityPageBody(entity=found, around=around),
-        asked=asked,
+        limit=limit,
         drawing=drawing_of(around),
         most=MOST_SHOWN,
         directions=[("From it", "out", look_at(out)), ("To it", "in", look_at(into))],
