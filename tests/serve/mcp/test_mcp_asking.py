@@ -9,6 +9,8 @@ from typing import Any
 
 import anyio
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from mcp import Client
 from tests.serve.mcp.conftest import MODES, text_of
@@ -30,7 +32,7 @@ from wellread.reports import (
 from wellread.serve.mcp import asking_tools
 from wellread.serve.mcp.asking_tools import part_of
 from wellread.serve.mcp.mcp_server import mcp_server
-from wellread.serve.mcp.tool_calls import MOST_TOKENS, Served, tokens_of
+from wellread.serve.mcp.tool_calls import MOST_TOKENS, Served, as_result, tokens_of
 from wellread.types import Filters, Locator, Span
 
 TOOLS = ["search", "fetch", "open_source", "list_documents", "ask", "research", "check_text"]
@@ -336,6 +338,15 @@ async def test_a_source_s_markup_makes_no_picture_and_no_link(
     async with client:
         result = await client.call_tool("research", {"question": "x"})
     assert json.loads(text_of(result))["citations"][0]["quote"] == evil
+    assert shown_links(text_of(result)) == set()
+
+
+@given(
+    st.text(st.one_of(st.sampled_from('[]()!<>`*_\\"&#-:./ 1a\n'), st.characters()), max_size=60)
+)
+def test_no_text_of_a_result_is_a_link_in_markdown(text: str) -> None:
+    result = as_result({"quote": text, "rows": [[text], [text, text]]})
+    assert json.loads(text_of(result)) == result.structured_content
     assert shown_links(text_of(result)) == set()
 
 
