@@ -1,4 +1,4 @@
-"""``wellread entity`` and ``wellread entities``: what is known of a node."""
+"""``wellread show entity``: what is known of a node."""
 
 from __future__ import annotations
 

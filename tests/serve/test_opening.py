@@ -1,4 +1,4 @@
-"""``wellread open``: the citation of an answer at its place, or a reason why not."""
+"""``wellread show citation``: the citation of an answer at its place, or a reason why not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``wellread similar`` and ``GET /api/similar``: past questions with what experts said."""
+"""``wellread feedback similar`` and ``GET /api/similar``: past questions with what experts said."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``wellread usage`` and ``GET /api/usage``."""
+"""``wellread metrics --usage`` and ``GET /api/usage``."""
 
 from __future__ import annotations
 
