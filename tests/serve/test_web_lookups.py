@@ -145,6 +145,9 @@ async def test_a_parameter_that_is_none_is_refused(harbour: httpx.AsyncClient) -
     for path in EMPTY_PAGES:
         found = await page(harbour, path, status=400, speakr="x")
         assert "speakr" in words(found)
+        assert "format" in words(await page(harbour, path, status=400, format="xml"))
+    # The lookup of an entity is frozen, and takes what it took.
+    assert (await harbour.get("/api/entities/fleet/osprey?speakr=x")).status_code == 200
 
 
 # --- the same data as over HTTP and in the shell -----------------------------------------------
@@ -266,8 +269,10 @@ async def _texts_at(client: httpx.AsyncClient, path: str) -> list[str]:
 
 
 async def test_the_list_goes_on_with_the_same_search(harbour: httpx.AsyncClient) -> None:
-    found = await page(harbour, "/search", query="ferry engine", limit=1, collection="harbour")
+    limits: dict[str, Any] = {"collection": ["harbour", "harbour"], "author": ""}
+    found = await page(harbour, "/search", query="ferry engine", limit=1, **limits)
     (after,) = found.xpath("//nav[@class='pager']/a[text()='Further results']/@href")
+    assert ("collection=harbour&collection=harbour" in after, "author" in after) == (True, False)
     second = await page(harbour, f"/search{after}")
     whole = await got(harbour, "/api/search", query="ferry engine", topic="harbour", limit=2)
     assert texts(second, "//ol[@class='list']//h2") == [whole["results"][1]["title"]]
