@@ -91,7 +91,8 @@ async def test_a_stranger_finds_nothing_foreign_by_tools(
             said = []
             for place, session in zip((mixed, alone), sessions, strict=True):
                 reply = await call(place.client, session, method, params)
-                said.append(DRAWN.sub("·", f"{reply.status_code} {reply.text}"))
+                told = reply.text.replace('\\"', '"')  # a result is JSON within JSON
+                said.append(DRAWN.sub("·", f"{reply.status_code} {told}"))
             leaked = [word for word in CANARIES if word in said[0].lower()]
             echoed = [word for word in leaked if word in said[1].lower()]
             if said[0] != said[1] or leaked != echoed:
