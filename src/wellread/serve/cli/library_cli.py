@@ -38,6 +38,7 @@ from wellread.serve.cli.options import (
     filters_of,
     option_window,
 )
+from wellread.serve.features.answering import print_catalogue
 from wellread.serve.features.documents_found import (
     WholeDocumentBody,
     documents_body,
@@ -57,7 +58,6 @@ from wellread.serve.features.entities_shown import (
 )
 from wellread.serve.features.kept_answers import opened_body, print_opened
 from wellread.serve.features.material_found import (
-    print_catalogue,
     print_results,
     print_surroundings,
     results_body,

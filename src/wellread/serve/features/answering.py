@@ -38,7 +38,7 @@ from wellread.answers import (
 )
 from wellread.ask.aggregate.catalogue_request import CatalogueRequest
 from wellread.ask.aggregate.execute import worked_out
-from wellread.ask.aggregate.queries.result import AggregateResult
+from wellread.ask.aggregate.queries.result import AggregateResult, Row
 from wellread.ask.deliver.cite import relevances
 from wellread.ask.retrieve.flagged_sentences import flagged_sentences
 from wellread.ask.retrieve.past_questions import SimilarQuestion, like, similar_questions
@@ -48,12 +48,15 @@ from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.errors import UnknownCollectionError
 from wellread.kb import KnowledgeBase
 from wellread.kb.language_models import dollars
-from wellread.serve.features.material_found import print_catalogue, print_source
-from wellread.serve.terminal import INDENT, linked, print_link, shortened
-from wellread.serve.views import Shape, show_quoted
+from wellread.library.searches import Result
+from wellread.serve.terminal import INDENT, linked, print_link, shortened, table
+from wellread.serve.views import FACES, Shape, show_quoted, source_link
 from wellread.text.sentences import sentence_spans
 from wellread.text.words import harmless
 from wellread.types import Filters, Span
+
+LONGEST_CELL = 120
+LONGEST_QUOTE = 240
 
 show_quoted(Evidence, "hit.document", "key score=hit.score")
 
@@ -501,3 +504,40 @@ def _byline(answer: Answer, seconds: float) -> str:
 def _print_list(console: Console, name: str, lines: Sequence[str]) -> None:
     for line in lines:
         console.print(Text.assemble((f"{name}: ", "bold"), harmless(line)))
+
+
+# --- quoted places, and what is counted and listed by fields ---------------------------------
+
+FACES.show(Row, "cells documents=document_ids")
+FACES.show(
+    AggregateResult,
+    "kind sentence number columns rows absent method notes",
+    notes=(tuple[str, ...], lambda result: [*result.notes, *result.failures]),
+)
+
+
+def print_catalogue(console: Console, result: AggregateResult) -> None:
+    """The sentence, the rows as a table, and how they came about."""
+    console.print(harmless(result.sentence), markup=False)
+    if result.rows:
+        rows = (
+            [" ".join(cell.split())[:LONGEST_CELL] for cell in row.cells] for row in result.rows
+        )
+        console.print(table(result.columns, rows, header_style="bold"))
+    for line in (*result.notes, *result.failures, result.method):
+        if line:
+            console.print(harmless(line), style="dim", markup=False)
+
+
+def print_source(console: Console, mark: str, source: Result | Evidence, *facts: str) -> None:
+    """A quoted place: title and locator with the link, facts about it, and its first words."""
+    document, place = source.hit.document, source.locator.label
+    link = source_link(document, source.locator, source.text)
+    head = Text.assemble((f"{mark} ", "bold cyan"))
+    head.append(harmless(f"{document.title}, {place}" if place else document.title), linked(link))
+    day = [f"{document.published_at:%Y-%m-%d}"] if document.published_at else []
+    head.append(f"  {', '.join((document.kind, *day, *facts))}", style="dim")
+    console.print(head)
+    quote = Text(f"“{shortened(source.text, LONGEST_QUOTE)}”")
+    console.print(Padding(quote, (0, 0, 0, INDENT)))
+    print_link(console, link)

@@ -9,11 +9,8 @@ from typing import Annotated
 
 from fastapi import Query, Request
 from rich.console import Console
-from rich.padding import Padding
 from rich.text import Text
 
-from wellread.answers import Evidence
-from wellread.ask.aggregate.queries.result import AggregateResult, Row
 from wellread.ask.retrieve.flagged_sentences import flagged_sentences
 from wellread.ask.retrieve.past_questions import (
     Comparison,
@@ -28,6 +25,7 @@ from wellread.ask.retrieve.search import SearchMode
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
 from wellread.library.searches import Result, Results, Surroundings, around, find, newest
+from wellread.serve.features.answering import print_source
 from wellread.serve.features.feature import (
     DateRangeQuery,
     FeatureRouter,
@@ -37,12 +35,8 @@ from wellread.serve.features.feature import (
 )
 from wellread.serve.guards.route_rules import Kb, note_opened
 from wellread.serve.terminal import (
-    INDENT,
     SHORT_ID,
-    linked,
     print_link,
-    shortened,
-    table,
 )
 from wellread.serve.views import (
     FACES,
@@ -56,8 +50,6 @@ from wellread.types import Filters, SentenceFeedback
 
 router = FeatureRouter()
 MOST_SIMILAR = 50
-LONGEST_QUOTE = 240
-LONGEST_CELL = 120
 MOST_SPEAKERS = 4
 MOST_TROUBLED = 200
 
@@ -206,43 +198,6 @@ def print_surroundings(console: Console, found: Surroundings) -> None:
         console.print(Text(harmless(result.text), style="" if asked_for else "dim"))
     shown = found.results[_middle(found)]
     print_link(console, source_link(found.document, shown.locator, shown.text))
-
-
-def print_source(console: Console, mark: str, source: Result | Evidence, *facts: str) -> None:
-    """A quoted place: title and locator with the link, facts about it, and its first words."""
-    document, place = source.hit.document, source.locator.label
-    link = source_link(document, source.locator, source.text)
-    head = Text.assemble((f"{mark} ", "bold cyan"))
-    head.append(harmless(f"{document.title}, {place}" if place else document.title), linked(link))
-    day = [f"{document.published_at:%Y-%m-%d}"] if document.published_at else []
-    head.append(f"  {', '.join((document.kind, *day, *facts))}", style="dim")
-    console.print(head)
-    quote = Text(f"“{shortened(source.text, LONGEST_QUOTE)}”")
-    console.print(Padding(quote, (0, 0, 0, INDENT)))
-    print_link(console, link)
-
-
-# --- what is counted and listed by fields ----------------------------------------------------
-
-FACES.show(Row, "cells documents=document_ids")
-FACES.show(
-    AggregateResult,
-    "kind sentence number columns rows absent method notes",
-    notes=(tuple[str, ...], lambda result: [*result.notes, *result.failures]),
-)
-
-
-def print_catalogue(console: Console, result: AggregateResult) -> None:
-    """The sentence, the rows as a table, and how they came about."""
-    console.print(harmless(result.sentence), markup=False)
-    if result.rows:
-        rows = (
-            [" ".join(cell.split())[:LONGEST_CELL] for cell in row.cells] for row in result.rows
-        )
-        console.print(table(result.columns, rows, header_style="bold"))
-    for line in (*result.notes, *result.failures, result.method):
-        if line:
-            console.print(harmless(line), style="dim", markup=False)
 
 
 # --- past questions --------------------------------------------------------------------------
