@@ -203,7 +203,7 @@ async def test_the_page_draws_what_it_tells(
 
 
 def test_a_trend_is_as_high_as_its_parts() -> None:
-    day = {"cited": 2, "unanswered": 1, "follow_ups": 0, "cost": 0.0}
+    day: dict[str, Any] = {"cited": 2, "unanswered": 1, "follow_ups": 0, "cost": 0.0}
     now = NOW.isoformat()
     trend = [Counted(start=now, asked=4, **day), Counted(start=now, asked=0, **_NONE)]
     chart = trend_chart(trend, "day")

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import httpx
 import pytest
-from pydantic import BaseModel
 from tests.serve.conftest import schema_of
 
 from wellread.config import settings_table
@@ -61,7 +60,7 @@ def test_the_page_of_settings_has_every_setting_with_its_help() -> None:
 @pytest.mark.parametrize(
     "model", [AskRequest, AskResponse, ErrorBody, HealthBody, JobsBody, JobDetailBody]
 )
-def test_the_examples_fit_their_schemas_and_show_every_field(model: type[BaseModel]) -> None:
+def test_the_examples_fit_their_schemas_and_show_every_field(model: type) -> None:
     found = examples(model.__name__)
     assert found
     shown: set[str] = set()
@@ -94,7 +93,7 @@ def test_every_error_name_and_status_is_documented() -> None:
 
 
 @pytest.mark.parametrize("model", [QueryResponse, EntitiesBody, StoryListBody])
-def test_the_examples_of_the_archive_fit_their_schemas(model: type[BaseModel]) -> None:
+def test_the_examples_of_the_archive_fit_their_schemas(model: type) -> None:
     (example,) = examples(model.__name__)
     body = json.loads(example)
     assert schema_of(model).model_validate(body)
