@@ -44,7 +44,7 @@ WAYS_A_PROCESS = 12
 BAD = re.compile(
     r"Traceback|panicked|RustPanic|PanicException|/root/|\.cargo|\.rs:\d|site-packages"
 )
-MENDS = re.compile(r"wellread verify|wellread restore")
+MENDS = re.compile(r"wellread verify|wellread backup restore")
 SOURCES = "sources"
 SETTINGS = "reader:\n  answers: lexical\n"
 

@@ -51,7 +51,7 @@ from wellread.learning.gaps.arrival_screening import could_answer
 from wellread.learning.gaps.asking_again import Reasked, ask_again
 from wellread.learning.gaps.gap_clusters import clusters_of
 from wellread.learning.intake import add
-from wellread.serve.features.learning.gap_bodies import gaps_body
+from wellread.serve.features.gaps_and_coverage import gaps_body
 from wellread.store.schema.stored_values import Gap
 
 HELD_BACK = "2023"

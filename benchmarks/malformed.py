@@ -30,10 +30,10 @@ from fastapi.routing import APIRoute
 from benchmarks.record import save
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
+from wellread.serve.guards.refusals import SECURITY_HEADERS
 from wellread.serve.guards.route_rules import MCP_PATH
-from wellread.serve.guards.security_headers import SECURITY_HEADERS
 from wellread.serve.server.app import ROUTERS, create_app
-from wellread.serve.web.ingest_runs import Asked, IngestRuns
+from wellread.serve.web.runs import Asked, IngestRuns
 from wellread.testing.embedding import ReadableEmbedder
 
 AGAIN = 100  # requests after which something is asked anew

@@ -32,7 +32,7 @@ from benchmarks.homes import default_embedder, filled
 from benchmarks.record import save
 from benchmarks.research_kills import SHIPPED, write_sample
 from wellread.answers import Question
-from wellread.ask_settings import GenerationSettings
+from wellread.config import GenerationSettings
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import LanguageModel, ModelUsage, Piece, Prompt, TextDelta
 from wellread.models.language.open_language_model import open_model

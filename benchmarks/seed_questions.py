@@ -28,7 +28,7 @@ from benchmarks.paths import CACHE, ROOT
 from wellread.answers import NOBODY, Answer
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.serve.features.asking.past_beside import past_beside
+from wellread.serve.features.answering import past_beside
 
 MATERIAL = ROOT / "benchmarks" / "seed_material"
 QUESTIONS = ROOT / "benchmarks" / "questions" / "seeds.jsonl"

@@ -6,9 +6,9 @@
 Both set-ups hold the sample and are asked the same questions over HTTP for so many minutes, each
 asker at one server without a break, while files are added, changed and removed by commands. Half of
 the questions may be answered from kept answers. Counted are replies that are no 200 and commands
-that fail; at the end ``verify`` has to be clean. The catalogue is moved by ``wellread export`` and
-``import``, the index by ``wellread reindex``; the database has to be empty, and what is made in the
-cluster is dropped.
+that fail; at the end ``verify`` has to be clean. The catalogue is moved by ``wellread backup
+export`` and ``import``, the index by ``wellread reindex``; the database has to be
+empty, and what is made in the cluster is dropped.
 """
 
 from __future__ import annotations
@@ -82,10 +82,10 @@ def moved(home: Path, database: str, cluster: str) -> Iterator[None]:
     hosts = ",".join(one.partition("://")[2] for one in cluster.split(","))
     index = f"opensearch+http{secure}://{hosts}/{BASE}"
     archive = home.with_suffix(".tar")
-    finished(home, "export", str(archive))
+    finished(home, "backup", "export", str(archive))
     shutil.rmtree(home)
     os.environ["WELLREAD_CATALOGUE_URL"] = database
-    finished(home, "import", str(archive), "--with-settings")
+    finished(home, "backup", "import", str(archive), "--with-settings")
     os.environ["WELLREAD_INDEX_URL"] = index
     try:
         finished(home, "reindex")

@@ -6,7 +6,7 @@ umask 077
 wellread=${WELLREAD:-wellread}
 
 restored() { # ARCHIVE NEW_HOME
-    $wellread --home "$2" import --with-settings --with-accounts "$1" >/dev/null
+    $wellread --home "$2" backup import --with-settings --with-accounts "$1" >/dev/null
     $wellread --home "$2" verify >/dev/null
 }
 
@@ -17,7 +17,7 @@ backup)
     archive=$folder/wellread-$(date -u +%Y%m%dT%H%M%SZ).tar.gz
     trial=$(mktemp -d)
     trap 'rm -rf "$trial" "$archive.part.tar.gz"' EXIT
-    $wellread --home "$home" export "$archive.part.tar.gz" >/dev/null
+    $wellread --home "$home" backup export "$archive.part.tar.gz" >/dev/null
     restored "$archive.part.tar.gz" "$trial/home"
     mv "$archive.part.tar.gz" "$archive"
     find "$folder" -name 'wellread-*.tar.gz' | sort -r | tail -n +$((keep + 1)) | while read -r old; do

@@ -41,12 +41,6 @@ def another(row: SettingRow) -> tuple[str, object]:
         "verification.by": ("off", "off"),
         "generation.input_price": ("0.25", 0.25),
         "generation.output_price": ("0.75", 0.75),
-        "generation.fallback_input_price": ("0.5", 0.5),
-        "generation.fallback_output_price": ("0.5", 0.5),
-        "generation.cheap_input_price": ("0.5", 0.5),
-        "generation.cheap_output_price": ("0.5", 0.5),
-        "features.similar_rating": ("70", 70),
-        "features.similar_comparison": ("lte", "lte"),
         "research.dollars": ("0.75", 0.75),
         "budget.daily": ("1.5", 1.5),
         "budget.monthly": ("20", 20.0),
@@ -110,13 +104,13 @@ def test_every_alias_sets_its_setting_and_yields_to_the_full_name(
 
 
 def test_arguments_beat_the_environment_and_that_beats_the_file(tmp_path: Path) -> None:
-    write(tmp_path, "qa:\n  max_sentences: 4\n  max_clusters: 4\nserve:\n  port: 4\n")
-    environ = {"WELLREAD_QA_MAX_SENTENCES": "5", "WELLREAD_QA_MAX_CLUSTERS": "5"}
-    settings = load_settings(tmp_path, {"qa": {"max_sentences": 6}}, environ)
-    assert settings.qa.max_sentences == 6
+    write(tmp_path, "gaps:\n  ask_again: false\nqa:\n  max_clusters: 4\nserve:\n  port: 4\n")
+    environ = {"WELLREAD_RETRIEVAL_TOP_K": "5", "WELLREAD_QA_MAX_CLUSTERS": "5"}
+    settings = load_settings(tmp_path, {"retrieval": {"top_k": 6}}, environ)
+    assert settings.retrieval.top_k == 6
     assert settings.qa.max_clusters == 5
     assert settings.serve.port == 4
-    assert settings.retrieval == Settings().retrieval
+    assert not settings.gaps.ask_again
 
 
 def test_an_empty_variable_sets_nothing(tmp_path: Path) -> None:
@@ -146,7 +140,7 @@ def test_a_list_in_the_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["qa: [", "\tqa: 1", "- qa", "qa: 3", "word", "qa:\n  - max_sentences", "when: 2024-13-45"],
+    ["qa: [", "\tqa: 1", "- qa", "qa: 3", "word", "qa:\n  - enabled", "when: 2024-13-45"],
 )
 def test_a_file_that_is_no_table_of_settings_is_named(tmp_path: Path, text: str) -> None:
     path = write(tmp_path, text)
@@ -168,7 +162,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("section", "name", "given"),
     [
-        ("qa", "max_sentence", 3),
+        ("qa", "max_cluster", 3),
         ("question", "top_k", 3),
         ("serve", "port", 65536),
         ("serve", "port", -1),
@@ -199,15 +193,4 @@ def test_unknown_names_and_values_out_of_range_are_named(
 def test_settings_do_not_change() -> None:
     settings = Settings()
     with pytest.raises(ValidationError):
-        setattr(settings.qa, "max_sentences", 9)  # noqa: B010 mypy knows it too
-
-
-def test_a_section_of_earlier_releases_is_named(tmp_path: Path) -> None:
-    """Silence would turn off what somebody had turned on."""
-    section = "rerank"
-    write(tmp_path, f"{section}:\n  timeout: 5\n")
-    with pytest.raises(SettingsError, match=rf"{section} are part of reader now.*reader\."):
-        load_settings(tmp_path, environ={})
-    environ = {f"WELLREAD_{section}_TIMEOUT".upper(): "5"}
-    with pytest.raises(SettingsError, match=rf"{section} are part of reader now"):
-        load_settings(tmp_path / "other", environ=environ)
+        setattr(settings.qa, "max_clusters", 9)  # noqa: B010 mypy knows it too

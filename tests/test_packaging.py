@@ -33,7 +33,7 @@ EXTRAS = re.compile(r"(?<=[\[,])\s*([\w.-]+)\s*(?=[\],])")
 WITH_MCP = "serve/mcp/"
 WITH_OPENSEARCH = "store/index/opensearch/"
 WITH_POSTGRES = {"store/schema/postgresql.py"}
-WITH_OIDC = {"serve/features/accounts/identity_provider.py"}
+WITH_OIDC = {"serve/web/identity_provider.py"}
 WITH_OTEL = {"serve/server/traces.py"}
 TESTING = "testing/"
 

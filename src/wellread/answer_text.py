@@ -18,7 +18,7 @@ from wellread.answers import (
     Sentence,
     Table,
 )
-from wellread.ask_settings import CitationSettings
+from wellread.config import CitationSettings
 from wellread.types import Span
 
 # Whose sentences are no Markdown: what means something there is to be read as it stands.

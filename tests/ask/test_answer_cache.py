@@ -170,7 +170,6 @@ async def test_another_scope_or_owner_is_another_question(home: Path, other: Que
     "sections",
     [
         {"cache": {"answers": False}},
-        {"qa": {"max_sentences": 1}},
         {"retrieval": {"top_k": 3}},
         {"citations": {"strict": True}},
         {"generation": {"temperature": 0.1}},

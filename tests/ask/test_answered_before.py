@@ -10,6 +10,7 @@ import pytest
 
 from wellread.answers import BEFORE, Answer, Question
 from wellread.ask.answer import answer, final
+from wellread.config import FeaturesSettings
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder
@@ -173,10 +174,10 @@ async def test_limits_of_the_asker_hold_for_its_source(good: Home) -> None:
     assert outside.answered_by != BEFORE
 
 
-async def test_a_setting_and_a_model_decide(good: Home) -> None:
-    for rating, by_it in ((96, False), (95, True), (None, False)):
-        settings = {"features": {"verified_rating": rating}}
-        found = await good.ask(ASKED, settings=settings, fresh=True)
+async def test_the_rating_and_a_model_decide(good: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    for rating, by_it in ((96, False), (95, True)):
+        monkeypatch.setattr(FeaturesSettings, "verified_rating", rating)
+        found = await good.ask(ASKED, fresh=True)
         assert (found.answered_by == BEFORE) == by_it
     model = ScriptedModel(["A kayak is 12 crowns a day for anybody [e1]."])
     assert (await good.ask(ASKED, model=model)).answered_by == model.identity

@@ -51,7 +51,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def opened(home: Path, reader: Reader | None) -> KnowledgeBase:
     weights: dict[str, dict[str, object]] = {
-        "reader": {"weight": 1.0},
         "qa": {"confidence_threshold": 0.05},
         "retrieval": {"diversity": 1.0},
     }

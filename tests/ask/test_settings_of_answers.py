@@ -167,11 +167,8 @@ async def test_an_unsure_answer_opens_by_saying_so_unless_that_is_switched_off(
 # --- prices ----------------------------------------------------------------------------------
 
 
-async def test_the_cheap_model_is_paid_by_prices_of_its_own(opened: Opened) -> None:
-    generation = {
-        "input_price": 1_000_000.0, "output_price": 1_000_000.0, "max_tokens": 100,
-        "cheap_input_price": 1.0, "cheap_output_price": 2.0,
-    }  # fmt: skip
+async def test_the_cheap_model_is_not_paid_by_the_first_one_s_prices(opened: Opened) -> None:
+    generation = {"input_price": 1_000_000.0, "output_price": 1_000_000.0, "max_tokens": 100}
     told = "The Osprey was bought for 2.6 million euros [e1]."
     off = {"by": "off"}
     with opened(
@@ -181,6 +178,4 @@ async def test_the_cheap_model_is_paid_by_prices_of_its_own(opened: Opened) -> N
         given = await ask(kb)
         (call,) = kb.catalogue.calls.newest(1)
     assert given.answered_by == "cheap:model"
-    spent = (given.usage.input_tokens * 1.0 + given.usage.output_tokens * 2.0) / 1_000_000
-    assert given.usage.cost == pytest.approx(spent)
-    assert call.cost == pytest.approx(spent)
+    assert given.usage.cost == call.cost == 0.0  # of a model that no list names

@@ -241,13 +241,12 @@ async def test_features_decide_whether_and_which_are_shown(home: Path) -> None:
     with open_kb(home, overrides=off, embedder=ReadableEmbedder(), model=model) as kb:
         await final(answer(kb, Question(text=ASKED)))
     assert "similar questions" not in model.prompts[0].user
-    some = {"features": {"similar_rating": 50, "similar_threshold": 0.7}}
+    some = {"features": {"similar_threshold": 0.7}}
     with open_kb(home, overrides=some, embedder=ReadableEmbedder()) as kb:
         wanted = like(kb, ("library",))
         shown = verified_similar(kb, ASKED, ("library",))
-    assert (wanted.rating, wanted.comparison, wanted.threshold, wanted.most) == (50, "lt", 0.7, 3)
+    assert (wanted.rating, wanted.comparison, wanted.threshold, wanted.most) == (None, "lt", 0.7, 3)
     assert "Score: 40/100" in shown
-    assert "Score: 80/100" not in shown
 
 
 def test_feedback_expires_when_its_source_changes(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from wellread.ask.plan import find, reading
 from wellread.ask.retrieve.search import SourceRating, search
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.serve.features.asking.explanations import explanation
+from wellread.serve.features.answer_forms import explanation
 from wellread.store.catalogue.learning.feedback_records import FeedbackMark, MarkKind
 from wellread.store.schema.stored_values import Feedback
 from wellread.testing.embedding import ReadableEmbedder
@@ -110,4 +110,4 @@ def test_the_explanation_says_so(kb: KnowledgeBase) -> None:
         mark(kb, "down", "mara", found(kb)[0].document.id)
         analysis = reading(kb, Question(text="Why are tides high at the harbour?"))
         told = explanation(kb, analysis, find(kb, analysis))
-    assert any("marked down by 1 expert" in used.marked for used in told.used)
+    assert any("marked down by 1 expert" in used.marked for used in told.found.hits)

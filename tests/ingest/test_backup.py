@@ -35,7 +35,7 @@ def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
 
 @pytest.mark.parametrize("name", ["home.tar", "home.tar.gz"])
 def test_an_imported_home_is_the_exported_one(kb: KnowledgeBase, tmp_path: Path, name: str) -> None:
-    (kb.home / "wellread.yaml").write_text("qa:\n  max_sentences: 2\n")
+    (kb.home / "wellread.yaml").write_text("qa:\n  max_clusters: 2\n")
     told: list[str] = []
     report = export_home(kb, tmp_path / name, on_file=told.append)
     assert (report.documents, report.passages, report.files) == (3, 3, len(told))
@@ -44,7 +44,7 @@ def test_an_imported_home_is_the_exported_one(kb: KnowledgeBase, tmp_path: Path,
     assert (brought.files, brought.settings, brought.reaching) == (report.files, "taken", ())
     with open_kb(tmp_path / "moved", embedder=ReadableEmbedder()) as moved:
         assert verify(moved).problems == ()
-        assert moved.settings.qa.max_sentences == 2
+        assert moved.settings.qa.max_clusters == 2
         for query in ("ferry", "water"):
             ours = [hit.passage for hit in search(kb, query, Filters())]
             assert [hit.passage for hit in search(moved, query, Filters())] == ours

@@ -153,7 +153,7 @@ def test_a_damaged_catalogue_without_a_backup_is_left_and_made_of_the_sources_ag
         for repair in (False, True):
             (lost,) = verify(kb, repair=repair).problems
             assert lost.kind == damage.CATALOGUE
-            assert "wellread restore" in lost.detail
+            assert "wellread backup restore" in lost.detail
             assert "add the sources again" in lost.detail
     assert (home / CATALOGUE_FILE).read_bytes() == before
     (home / CATALOGUE_FILE).unlink()

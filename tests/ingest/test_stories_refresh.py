@@ -250,7 +250,7 @@ def test_other_collections_are_left_alone(kb: KnowledgeBase) -> None:
 
 @pytest.mark.parametrize(
     ("settings", "stories"),
-    [({"join_threshold": 0.9}, 5), ({"window_days": 1}, 5), ({"kinds": ["page"]}, 0)],
+    [({"kinds": ["page"]}, 0)],
 )
 def test_other_settings_make_the_stories_anew(
     tmp_path: Path, settings: Mapping[str, Any], stories: int

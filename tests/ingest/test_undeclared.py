@@ -14,7 +14,7 @@ from wellread.ingest.loaders.plain import WINDOWS_NOTE, windows_1252
 from wellread.ingest.parsing import kinds
 from wellread.ingest.run import add
 from wellread.kb import open_kb
-from wellread.serve.features.home_reports import print_report, report_body
+from wellread.serve.features.home_and_jobs import print_report, report_body
 from wellread.testing.embedding import ReadableEmbedder
 
 WESTERN = (

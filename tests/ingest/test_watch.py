@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import watchfiles
 
+from wellread.config import SourceSettings
 from wellread.errors import FingerprintError, SourceError, StoreError
 from wellread.ingest.pipeline.job_log import Report
 from wellread.ingest.sources.discover import FoundFile, find_files
@@ -325,9 +326,12 @@ def test_an_index_of_other_settings_ends_the_watch(root: Path, sync: Sync, begin
     assert isinstance(watching.problem, FingerprintError)
 
 
-def test_folders_are_looked_over_again_now_and_then(root: Path, sync: Sync, begin: Begin) -> None:
+def test_folders_are_looked_over_again_now_and_then(
+    root: Path, sync: Sync, begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (root / "there.md").write_text("there")
-    begin(root, settings={"sources": {"rescan_minutes": 0.001}})
+    monkeypatch.setattr(SourceSettings, "rescan_minutes", 0.001)
+    begin(root)
     assert [sync.next() for _ in range(3)] == [{uri(root)}] * 3
 
 

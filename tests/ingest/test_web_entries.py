@@ -189,4 +189,4 @@ def test_no_more_pages_than_allowed() -> None:
     followed = follow(web, *(entry(number) for number in range(5)), limit=2)
     assert len(web.asked) == 2
     assert [bool(each.digest) for each in followed] == [True, True, False, False, False]
-    assert "web.max_entries" in followed[-1].reason
+    assert "pages in one run" in followed[-1].reason

@@ -19,8 +19,8 @@ from wellread.ingest.sources.addresses import FetchError
 from wellread.ingest.sources.exchange import Body, Exchange, TooLargeError
 from wellread.ingest.sources.fetching import Fetched, Fetcher, NotModified, fetcher_for
 
-NEAR = WebSettings(
-    allow_private=True, any_port=True, interval=0, read_timeout=5, timeout=15, max_bytes=100_000
+NEAR = WebSettings(allow_private=True, any_port=True, interval=0).model_copy(
+    update={"read_timeout": 5, "timeout": 15, "max_bytes": 100_000}  # constants of the section
 )
 HASTY = NEAR.model_copy(update={"read_timeout": 0.3, "timeout": 0.6})
 WORDS = b"Quiet rivers carry much. " * 40
@@ -77,12 +77,6 @@ def test_a_page_with_everything_that_the_server_says_of_it(server: WebServer) ->
     assert "cookie" not in asked.headers
 
 
-def test_a_caller_may_name_itself(server: WebServer) -> None:
-    server.pages["/"] = Reply(body=b"x")
-    get(server, "/", NEAR.model_copy(update={"user_agent": "library (mail@example.org)"}))
-    assert {asked.headers["user-agent"] for asked in server.asked} == {"library (mail@example.org)"}
-
-
 @pytest.mark.parametrize(
     ("encoding", "packed"),
     [
@@ -125,7 +119,7 @@ def test_a_bomb_is_cut_off_at_the_limit(server: WebServer) -> None:
     bomb = gzip.compress(bytes(30_000_000))
     assert len(bomb) < NEAR.max_bytes
     server.pages["/"] = Reply(body=bomb, headers={"Content-Encoding": "gzip"})
-    assert refused(server, "/").reason == "too large: more than 100,000 bytes (web.max_bytes)"
+    assert refused(server, "/").reason == "too large: more than 100,000 bytes"
 
 
 def test_a_bomb_takes_no_more_memory_than_the_limit() -> None:
@@ -153,10 +147,10 @@ def test_slow_servers_are_given_up(server: WebServer) -> None:
     server.pages["/drip"] = lambda asked: Reply(body=drip(server, repeat(b"x"), 0.05))
     head = [b"HTTP/1.1 200 OK\r\nX-Long: ", *repeat(b"y", 1_000)]
     server.pages["/header"] = lambda asked: Reply(raw=drip(server, head, 0.05))
-    silent = "the server said nothing for 0.3 seconds (web.read_timeout)"
+    silent = "the server said nothing for 0.3 seconds"
     assert refused(server, "/silent", HASTY).reason == silent
     for path in ("/drip", "/header"):
-        assert refused(server, path, HASTY).reason == "took longer than 0.6 seconds (web.timeout)"
+        assert refused(server, path, HASTY).reason == "took longer than 0.6 seconds"
 
 
 @pytest.mark.parametrize(
@@ -188,7 +182,7 @@ def test_redirects_end(server: WebServer) -> None:
         server.pages[f"/{number}"] = Reply(status=302, headers=onward)
     server.pages["/8"] = Reply(status=302, headers={"Location": "/7"})
     server.pages["/self"] = Reply(status=302, headers={"Location": "/self"})
-    assert "more than 5 redirects (web.max_redirects)" in refused(server, "/0").reason
+    assert "more than 5 redirects" in refused(server, "/0").reason
     assert "redirects lead in a circle" in refused(server, "/6").reason
     assert refused(server, "/self").reason == "redirects lead in a circle"
     server.pages["/nowhere"] = Reply(status=302)

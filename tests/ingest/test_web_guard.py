@@ -22,7 +22,9 @@ from wellread.ingest.sources.addresses import (
 from wellread.ingest.sources.exchange import Exchange
 from wellread.ingest.sources.fetching import Fetched, Fetcher
 
-USUAL = WebSettings(any_port=True, interval=0, robots=False, connect_timeout=0.5)
+USUAL = WebSettings(any_port=True, interval=0, robots=False).model_copy(
+    update={"connect_timeout": 0.5}
+)
 NEAR = USUAL.model_copy(update={"allow_private": True})
 
 

@@ -24,8 +24,8 @@ from tests.doubles.web_server import Reply
 
 from wellread.answers import Question
 from wellread.ask.answer import answer, final
-from wellread.ask_settings import GenerationSettings
 from wellread.codec import to_plain
+from wellread.config import GenerationSettings
 from wellread.errors import ModelError, SettingsError
 from wellread.ingest.run import add
 from wellread.kb import open_kb

@@ -24,7 +24,7 @@ from tests.doubles.claude_program import (
     write,
 )
 
-from wellread.ask_settings import GenerationSettings
+from wellread.config import GenerationSettings
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import (
     Exchange,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.ask_settings import GenerationSettings
+from wellread.config import GenerationSettings
 from wellread.errors import ModelError, SettingsError
 from wellread.models.language.open_language_model import (
     ANTHROPIC,

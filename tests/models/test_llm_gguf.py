@@ -25,7 +25,7 @@ from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.search import search
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.ask_settings import GenerationSettings
+from wellread.config import GenerationSettings
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.models.base import ModelUsage, Prompt

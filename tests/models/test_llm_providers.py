@@ -29,7 +29,7 @@ from tests.doubles.replies import (
     Text,
 )
 
-from wellread.ask_settings import GenerationSettings
+from wellread.config import GenerationSettings
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import LanguageModel, ModelUsage, Prompt
 from wellread.models.language.open_language_model import open_model
@@ -343,7 +343,7 @@ def test_models_that_are_known_to_take_no_temperature_get_none() -> None:
 def test_only_the_chosen_library_is_loaded() -> None:
     code = (
         "import sys\n"
-        "from wellread.ask_settings import GenerationSettings\n"
+        "from wellread.config import GenerationSettings\n"
         "from wellread.models.language.open_language_model import open_model\n"
         f"open_model(GenerationSettings(model='anthropic:any'), {ENVIRON!r})\n"
         "libraries = 'openai', 'anthropic', 'google.genai'\n"

@@ -18,7 +18,7 @@ from tests.doubles.replies import (
     Text,
 )
 
-from wellread.ask_settings import GenerationSettings
+from wellread.config import GenerationSettings
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import LanguageModel, ModelUsage, Prompt, TextDelta
 from wellread.models.language.open_language_model import open_model

@@ -14,7 +14,7 @@ from tests.doubles.google_server import GoogleServer
 from tests.doubles.openai_server import OpenAIServer
 from tests.doubles.replies import Calls, Failure, Request, Text
 
-from wellread.ask_settings import GenerationSettings
+from wellread.config import GenerationSettings
 from wellread.errors import ModelError
 from wellread.models.base import (
     Exchange,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.doubles.readers import relevance
 
-from wellread.ask_settings import ReaderSettings
+from wellread.config import ReaderSettings
 from wellread.errors import SettingsError
 from wellread.kb import open_kb
 from wellread.models.base import Prompt
@@ -35,7 +35,7 @@ class Mine(ReadableReader):
     identity = "mine"
 
 def open_mine(settings, head):
-    return Mine() if settings.depth > 2 else object()
+    return Mine() if settings.relevance == "mine" else object()
 """
 MODEL = """
 from wellread.testing.llm import ScriptedModel
@@ -66,7 +66,7 @@ def test_a_reader(tmp_path: Path, add_package: AddPackage) -> None:
     assert reader.reranks
     assert relevance(reader, "ferry", ["bread", "ferry"]).tolist() == [0.0, 1.0]
     with pytest.raises(SettingsError, match=r"'mine' has no method for reader\.answers"):
-        open_reader(ReaderSettings(answers="mine", depth=2))
+        open_reader(ReaderSettings(answers="mine"))
 
 
 def test_an_unknown_reader_tells_the_known_ones(tmp_path: Path, add_package: AddPackage) -> None:

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from wellread.ask_settings import GenerationSettings
+from wellread.config import GenerationSettings
 from wellread.models.base import Prompt
 from wellread.models.recording import (
     LISTED,
@@ -66,17 +66,10 @@ def test_the_settings_override_the_list() -> None:
     assert cost.dollars == pytest.approx(1.0 + 1.0)
 
 
-def test_each_model_has_prices_of_its_own() -> None:
-    settings = GenerationSettings(
-        input_price=1.0,
-        fallback_input_price=2.0,
-        fallback_output_price=3.0,
-        cheap_input_price=4.0,
-        cheap_output_price=5.0,
-    )
+def test_the_prices_of_the_settings_are_those_of_the_first_model_alone() -> None:
+    settings = GenerationSettings(input_price=1.0)
     assert tariff_of(settings) == Tariff(read=1.0)
-    assert tariff_of(settings, "fallback_model") == Tariff(read=2.0, written=3.0)
-    assert tariff_of(settings, "cheap_model") == Tariff(read=4.0, written=5.0)
+    assert tariff_of(settings, "cheap_model") == Tariff()
 
 
 def test_a_side_that_the_settings_leave_open_is_the_list_s() -> None:
@@ -107,6 +100,5 @@ def test_an_unknown_price_is_told_once(caplog: pytest.LogCaptureFixture) -> None
         warn_unpriced("told-once@localhost:1")
     assert [record.getMessage() for record in caplog.records if "told-once" in record.message] == [
         "price unknown: told-once@localhost:1; its calls count nothing in the budget "
-        "(set generation.input_price and generation.output_price, or those of the fallback and the "
-        "cheap model)"
+        "(set generation.input_price and generation.output_price)"
     ]

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wellread.ask_settings import ReaderSettings
+from wellread.config import ReaderSettings
 from wellread.errors import ModelError
 from wellread.models.base import Ranking, excerpts
 from wellread.models.model_files import sha256_of

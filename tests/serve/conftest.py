@@ -12,12 +12,14 @@ from typing import Any
 import anyio
 import httpx
 import pytest
+from pydantic import BaseModel
 from typer.testing import CliRunner
 
 from wellread import kb as kb_module
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.server.app import create_app
+from wellread.serve.views import view_of
 from wellread.testing.embedding import ReadableEmbedder
 
 BASE_URL = "http://127.0.0.1"
@@ -248,6 +250,11 @@ async def harbour(harbour_kb: KnowledgeBase) -> AsyncIterator[httpx.AsyncClient]
     transport = httpx.ASGITransport(create_app(harbour_kb), raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         yield client
+
+
+def schema_of(kind: Any) -> type[BaseModel]:
+    """The schema by which a reply is described."""
+    return kind if issubclass(kind, BaseModel) else view_of(kind).model(kind)
 
 
 async def got(client: httpx.AsyncClient, path: str, **params: Any) -> Any:

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from wellread.answer_blocks import SentencePart, draft_html, html_parts
 from wellread.answers import Answer, Confidence, Sentence, Verdict, VerdictName
-from wellread.serve.features.asking.answer_print import print_answer
+from wellread.serve.features.answering import print_answer
 from wellread.serve.openai.answer_markdown import Shown, answer_markdown
 from wellread.types import Span
 

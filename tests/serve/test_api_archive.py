@@ -8,29 +8,24 @@ from typing import Any
 
 import httpx
 import pytest
-from pydantic import BaseModel
-from tests.serve.conftest import got
+from tests.serve.conftest import got, schema_of
 
 from wellread.ingest.run import add
 from wellread.kb import open_kb
+from wellread.library.recordings import Transcript
+from wellread.library.searches import Surroundings
 from wellread.locators import format_time
-from wellread.serve.features.document_views import (
-    RecordingsBody,
-    TranscriptBody,
-    WholeDocumentBody,
-)
-from wellread.serve.features.entity_listing import EntitiesBody
-from wellread.serve.features.entity_views import EntityBody
-from wellread.serve.features.passage_views import ResultsBody, SurroundingsBody
-from wellread.serve.features.story_views import StoryListBody
-from wellread.serve.features.timeline_views import TimelineBody, TopicsBody
+from wellread.serve.features.documents_found import RecordingsBody, WholeDocumentBody
+from wellread.serve.features.entities_shown import EntitiesBody, EntityBody
+from wellread.serve.features.material_found import ResultsBody
+from wellread.serve.features.timelines_shown import StoryListBody, TimelineBody, TopicsBody
 from wellread.serve.server.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 
 SAMPLE = Path(__file__).parents[2] / "src" / "wellread" / "sample"
 MEETING = "Harbour meeting"
 # Each list of the archive: its address, what it needs, its rows, its body.
-LISTS: dict[str, tuple[dict[str, str], str, type[BaseModel]]] = {
+LISTS: dict[str, tuple[dict[str, str], str, type]] = {
     "/api/search": ({"query": "engine"}, "results", ResultsBody),
     "/api/search/speaker/Ana Holm": ({}, "results", ResultsBody),
     "/api/search/date-range": ({"start": "2026"}, "results", ResultsBody),
@@ -38,8 +33,8 @@ LISTS: dict[str, tuple[dict[str, str], str, type[BaseModel]]] = {
     "/api/entities": ({}, "entities", EntitiesBody),
     "/api/stories": ({}, "stories", StoryListBody),
 }
-ONES: dict[str, type[BaseModel]] = {
-    f"/api/videos/{MEETING}/transcript": TranscriptBody,
+ONES: dict[str, type] = {
+    f"/api/videos/{MEETING}/transcript": Transcript,
     "/api/entities/fleet/osprey": EntityBody,
     "/api/topics": TopicsBody,
     "/api/topics/harbour/timeline": TimelineBody,
@@ -91,7 +86,7 @@ async def test_a_list_has_its_shape_its_limits_and_its_errors(
 ) -> None:
     needed, rows, model = LISTS[path]
     whole = await got(harbour, path, **needed)
-    assert model.model_validate(whole).model_dump(mode="json") == whole
+    assert schema_of(model).model_validate(whole).model_dump(mode="json") == whole
     assert whole[rows]
     same_times(whole)
     first = await got(harbour, path, **needed, limit=1)
@@ -115,7 +110,7 @@ async def test_one_thing_has_its_shape_and_its_errors(
 ) -> None:
     body = await got(harbour, path)
     model = ONES[path]
-    assert model.model_validate(body).model_dump(mode="json") == body
+    assert schema_of(model).model_validate(body).model_dump(mode="json") == body
     same_times(body)
     known = "limit" if "entities" in path else "speakr"
     await refused(harbour, path, 400, **{known: -1})
@@ -133,7 +128,7 @@ async def test_the_segments_of_a_recording_are_read_on_from_a_search(
     (one,) = found["results"]
     assert (one["locator"], one["place"]["begin"]) == ("00:10 · Ana Holm", 10.0)
     around = await got(harbour, f"/api/segments/{one['passageId']}/context", before=1, after=1)
-    assert SurroundingsBody.model_validate(around).model_dump(mode="json") == around
+    assert schema_of(Surroundings).model_validate(around).model_dump(mode="json") == around
     assert one["quote"] in around["passage"]["quote"]
     await refused(harbour, f"/api/segments/{one['passageId']}/context", 400, before=-1)
     told = await got(harbour, f"/api/videos/{one['documentId']}/transcript")

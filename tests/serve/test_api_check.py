@@ -22,7 +22,7 @@ async def test_against_what_is_stored(client: httpx.AsyncClient) -> None:
         "supported": 0,
         "partial": 1,
         "unsupported": 0,
-        "notChecked": 0,
+        "not_checked": 0,
     }
     first, second = body["sentences"]
     assert (first["verdict"], first["method"]) == ("quoted", "verbatim")
@@ -55,7 +55,7 @@ async def test_strict_fails_what_nobody_has_judged(client: httpx.AsyncClient) ->
         "sources": [{"text": "The council approved the third turbine."}],
     }
     loose, strict = await check(client, **given), await check(client, **given, strict=True)
-    assert loose.json()["counts"]["notChecked"] == 1
+    assert loose.json()["counts"]["not_checked"] == 1
     assert (loose.json()["borneOut"], strict.json()["borneOut"]) == (True, False)
 
 

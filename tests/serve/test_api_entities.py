@@ -8,11 +8,13 @@ from pathlib import Path
 
 import httpx
 import pytest
+from tests.serve.conftest import schema_of
 
 from wellread.ingest.joining.mention_linking import link_mentions
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
-from wellread.serve.features.entity_views import EntityBody, MentionBody, RelationBody
+from wellread.serve.features.entities_shown import EntityBody, MentionBody
+from wellread.store.catalogue.documents.relation_network import Neighbour
 
 DOCS = Path(__file__).parents[2] / "docs" / "api-guide.md"
 OSPREY = """---
@@ -101,20 +103,18 @@ def test_the_documented_entity_fits_its_schema_and_shows_every_field() -> None:
     text = DOCS.read_text(encoding="utf-8")
     (example,) = re.findall(r"<!-- EntityBody -->\n+```json\n(.*?)```", text, re.DOTALL)
     body = json.loads(example)
-    entity = EntityBody.model_validate(body)
     for model, shown in (
         (EntityBody, body),
-        (RelationBody, body["relations"][0]),
+        (Neighbour, body["relations"][0]),
         (MentionBody, body["mentions"][0]),
     ):
-        assert set(shown) == {field.alias or name for name, field in model.model_fields.items()}
-    (mention,) = entity.mentions
-    start, end = (
-        place - mention.source_span.start
-        for place in (mention.name_span.start, mention.name_span.end)
-    )
-    assert mention.quote[start:end] == mention.name
-    assert mention.source_span.end - mention.source_span.start == len(mention.quote)
+        assert schema_of(model).model_validate(shown)
+        assert set(shown) == set(schema_of(model).model_fields)
+    (mention,) = body["mentions"]
+    name, source = mention["nameSpan"], mention["sourceSpan"]
+    start, end = name["start"] - source["start"], name["end"] - source["start"]
+    assert mention["quote"][start:end] == mention["name"]
+    assert source["end"] - source["start"] == len(mention["quote"])
 
 
 async def test_nothing_called_so_and_nothing_like_it_names_a_route(

@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from wellread import errors
+from wellread.config import ServeSettings
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.error_shapes import problem_of
 from wellread.serve.server.app import create_app
@@ -92,18 +93,20 @@ async def test_switched_off_is_403_and_says_how_to_switch_on(home: Path) -> None
             assert (await client.get("/healthz")).status_code == 200
 
 
-async def test_a_body_over_the_limit_is_413_announced_or_not(home: Path) -> None:
-    overrides = {"serve": {"max_request_bytes": 100}}
+async def test_a_body_over_the_limit_is_413_announced_or_not(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ServeSettings, "max_request_bytes", 100)
 
     async def in_pieces() -> AsyncIterator[bytes]:
         for _ in range(30):
             yield b'{"question"'
 
-    with open_kb(home, overrides=overrides, embedder=ReadableEmbedder()) as kb:
+    with open_kb(home, embedder=ReadableEmbedder()) as kb:
         async with app_client(kb) as client:
             announced = await client.post("/api/ask", json={"question": "x" * 100})
             body = assert_problem(announced, 413, "too_large")
-            assert "serve.max_request_bytes" in body["hint"]
+            assert "Shorten" in body["hint"]
             headers = {"content-type": "application/json"}
             arriving = await client.post("/api/ask", content=in_pieces(), headers=headers)
             assert_problem(arriving, 413, "too_large")

@@ -11,19 +11,20 @@ from typing import Any
 import httpx
 import pytest
 from pydantic import BaseModel
-from tests.serve.conftest import got
+from tests.serve.conftest import got, schema_of
 
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
+from wellread.library.recordings import Transcript
+from wellread.library.searches import Surroundings
 from wellread.library.timelines import Timeline
-from wellread.serve.features.document_views import (
+from wellread.serve.features.documents_found import (
     DocumentsBody,
     RecordingsBody,
-    TranscriptBody,
     WholeDocumentBody,
 )
-from wellread.serve.features.passage_views import ResultsBody, SurroundingsBody
-from wellread.serve.features.timeline_views import TimelineBody, TopicsBody, timeline_body
+from wellread.serve.features.material_found import ResultsBody
+from wellread.serve.features.timelines_shown import TimelineBody, TopicsBody, timeline_body
 from wellread.serve.server.app import create_app
 
 DOCS = Path(__file__).parents[2] / "docs" / "api-guide.md"
@@ -400,11 +401,11 @@ def test_a_chart_of_too_many_periods_is_refused() -> None:
     "model",
     [
         ResultsBody,
-        SurroundingsBody,
+        Surroundings,
         DocumentsBody,
         WholeDocumentBody,
         RecordingsBody,
-        TranscriptBody,
+        Transcript,
         TopicsBody,
         TimelineBody,
     ],
@@ -413,8 +414,9 @@ def test_the_documented_look_ups_fit_their_schemas(model: type[BaseModel]) -> No
     text = DOCS.read_text(encoding="utf-8")
     (example,) = re.findall(rf"<!-- {model.__name__} -->\n+```json\n(.*?)```", text, re.DOTALL)
     body = json.loads(example)
-    assert model.model_validate(body)
-    assert set(body) == {field.alias or name for name, field in model.model_fields.items()}
+    schema = schema_of(model)
+    assert schema.model_validate(body)
+    assert set(body) == set(schema.model_fields)
 
 
 def test_every_route_is_documented(harbour_kb: KnowledgeBase) -> None:

@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from wellread.answers import Event, Question, Step, StepEvent
+from wellread.config import ServeSettings
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
@@ -27,7 +28,7 @@ from wellread.reports import (
     ResearchRequest,
 )
 from wellread.research.research import research
-from wellread.serve.api import query_api
+from wellread.serve.api import ask_api
 from wellread.serve.server.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
@@ -329,12 +330,15 @@ async def opened(
             yield client
 
 
-async def test_when_the_time_is_up_it_tells_what_was_found(kb: KnowledgeBase) -> None:
-    async for client in opened(kb, Asleep(), serve={"query_seconds": 0.5}):
+async def test_when_the_time_is_up_it_tells_what_was_found(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ServeSettings, "query_seconds", 0.5)
+    async for client in opened(kb, Asleep()):
         first = await asked(client, status=504, question=ROOF, mode="quick")
     assert first["error"] == "timeout"
     assert "longer than 0.5 seconds" in first["detail"]
-    assert "serve.query_seconds" in first["hint"]
+    assert "narrower" in first["hint"]
     assert first["mode"] == "quick"
     said = "- The boathouse roof will be repaired in March. [Talk @ 01:10]"
     assert said in first["answer"].splitlines()
@@ -370,7 +374,7 @@ async def test_research_that_used_up_its_time_is_told_with_its_report(
 ) -> None:
     whole = (await ended(kb, ROOF)).report
     cut = replace(whole, stopped="time_limit", rounds=3, warning=WARNINGS["time_limit"])
-    monkeypatch.setattr(query_api, "research", scripted(ReportEvent(report=cut)))
+    monkeypatch.setattr(ask_api, "research", scripted(ReportEvent(report=cut)))
     body = await asked(client, "/api/query/deep", 504, question=ROOF)
     assert (body["error"], body["iterations"]) == ("timeout", 3)
     assert WARNINGS["time_limit"] in body["warning"]
@@ -382,7 +386,7 @@ async def test_a_report_that_stopped_at_another_limit_warns(
 ) -> None:
     whole = (await ended(kb, ROOF)).report
     cut = replace(whole, stopped="round_limit", rounds=10, warning=WARNINGS["round_limit"])
-    monkeypatch.setattr(query_api, "research", scripted(ReportEvent(report=cut)))
+    monkeypatch.setattr(ask_api, "research", scripted(ReportEvent(report=cut)))
     body = await asked(client, question=ROOF, mode="deep")
     assert (body["iterations"], body["warning"]) == (10, WARNINGS["round_limit"])
 
@@ -393,20 +397,22 @@ async def test_research_that_does_not_stop_is_stopped(
     plan = (await ended(kb, ROOF)).report.plan
     looked = ProgressEvent(round=2, stage="search", text="searched [x @ 00:01]", found=3)
     events = scripted(PlanEvent(plan=plan), looked, "never")
-    monkeypatch.setattr(query_api, "research", events)
-    monkeypatch.setattr(query_api, "FINISHING", 0.0)
-    async for client in opened(kb, serve={"research_seconds": 0.2}):
+    monkeypatch.setattr(ask_api, "research", events)
+    monkeypatch.setattr(ask_api, "FINISHING", 0.0)
+    monkeypatch.setattr(ServeSettings, "research_seconds", 0.2)
+    async for client in opened(kb):
         body = await asked(client, "/api/query/deep", 504, question=ROOF)
     assert (body["error"], body["mode"], body["iterations"]) == ("timeout", "deep", 2)
     assert "- searched (x @ 00:01)" in body["answer"]
-    assert "serve.research_seconds" in body["hint"]
+    assert body["hint"]
 
 
 async def test_without_time_for_a_look_the_reply_has_the_shape(
     kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(query_api, "LOOKING", 0.0)
-    async for client in opened(kb, Asleep(), serve={"query_seconds": 0.2}):
+    monkeypatch.setattr(ask_api, "LOOKING", 0.0)
+    monkeypatch.setattr(ServeSettings, "query_seconds", 0.2)
+    async for client in opened(kb, Asleep()):
         body = await asked(client, status=504, question=ROOF)
     assert body["sources"] == []
     assert "- nothing yet" in body["answer"]
@@ -420,7 +426,7 @@ async def test_a_failure_of_the_program_is_an_error_like_any_other(
             raise ModelError("the embedder failed", hint="start it")
         yield StepEvent(step=Step(name="analysis", seconds=0.0))
 
-    monkeypatch.setattr(query_api, "answer", broken)
+    monkeypatch.setattr(ask_api, "answer", broken)
     response = await client.post("/api/query", json={"question": ROOF})
     assert response.status_code == 502
     assert json.loads(response.text)["error"] == "model"

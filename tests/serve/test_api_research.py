@@ -23,7 +23,7 @@ from wellread.ingest.remove import remove_named
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.reports import ResearchRequest
 from wellread.research.research import begin
-from wellread.serve.features.researching.research_tasks import MOST_RUNNING, ResearchTasks
+from wellread.serve.features.researching import MOST_RUNNING, ResearchTasks
 from wellread.serve.server.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 
@@ -257,7 +257,6 @@ async def test_what_is_not_there_is_told(client: httpx.AsyncClient) -> None:
         ("GET", "/events"),
         ("POST", "/start"),
         ("POST", "/cancel"),
-        ("POST", "/resume"),
         ("DELETE", ""),
     ):
         reply = await client.request(method, f"/api/research/run_nothing{path}")
@@ -362,12 +361,12 @@ async def test_a_run_of_a_dead_process_is_resumed(
     run_id = await left_behind(kb, platform.node())
     assert (await got(client, run_id))["state"] == "interrupted"
     assert (await events(client, run_id))[-1][2]["state"] == "interrupted"
-    resumed = await client.post(f"/api/research/{run_id}/resume")
+    resumed = await client.post(f"/api/research/{run_id}/start")
     assert resumed.status_code == 202
-    assert (await client.post(f"/api/research/{run_id}/resume")).status_code == 409
+    assert (await client.post(f"/api/research/{run_id}/start")).status_code == 409
     await until(lambda: at_work(client, run_id))
     assert (await events(client, run_id))[-1][2]["state"] == "done"
-    assert (await client.post(f"/api/research/{run_id}/resume")).status_code == 409
+    assert (await client.post(f"/api/research/{run_id}/start")).status_code == 409
 
 
 @pytest.mark.sqlite_only  # a server of databases says whether anybody works on it
@@ -376,7 +375,7 @@ async def test_a_run_of_another_machine_is_left_alone(
 ) -> None:
     run_id = await left_behind(kb, "another-machine")
     assert (await got(client, run_id))["state"] == "running"
-    assert (await client.post(f"/api/research/{run_id}/resume")).status_code == 409
+    assert (await client.post(f"/api/research/{run_id}/start")).status_code == 409
     assert await ResearchTasks(kb).take_up() == []
 
 
@@ -428,8 +427,6 @@ async def test_a_run_that_waited_for_its_turn_is_taken_up_and_a_mere_plan_is_not
     await closing
     assert (await got(client, queued))["state"] == "interrupted"
     assert (await got(client, planned["id"]))["state"] == "planned"
-    started = await client.post(f"/api/research/{queued}/start")
-    assert started.status_code == 409
     following = ResearchTasks(kb)
     assert (await following.take_up())[-1] == queued
     assert (await events(client, queued))[-1][2]["state"] == "done"

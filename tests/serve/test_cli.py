@@ -13,9 +13,10 @@ from typer.testing import CliRunner
 from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.serve import cli
-from wellread.serve.cli import COMMANDS, app, global_first, options
+from wellread.serve.cli import COMMANDS, app, global_first
 from wellread.serve.cli.ask_cli import QUESTIONS
-from wellread.serve.features import home_reports
+from wellread.serve.cli.options import KindName
+from wellread.serve.features import home_and_jobs
 from wellread.types import KINDS
 
 FERRY_QUESTION = "How much was the ferry Osprey bought for?"
@@ -49,22 +50,45 @@ def test_global_options_may_stand_anywhere_before_two_dashes() -> None:
 
 
 def test_kinds_of_the_option_are_the_kinds_of_documents() -> None:
-    assert tuple(kind.value for kind in options.KindName) == KINDS
+    assert tuple(kind.value for kind in KindName) == KINDS
 
 
-@pytest.mark.parametrize("module", COMMANDS)
-def test_the_list_of_commands_says_what_each_module_has(module: str) -> None:
-    found = get_group(import_module(f"wellread.serve.cli.{module}").app).commands
-    assert set(found) == set(COMMANDS[module])
-    for name, told in COMMANDS[module].items():
-        words = re.split(r"[ ,:;.]+", told.rstrip("."))
-        assert (found[name].help or "").startswith(words[0]), name
+LISTED = {name: told for group in COMMANDS.values() for name, told in group.items()}
 
 
-def test_every_module_of_commands_is_in_the_list() -> None:
+def test_the_list_of_commands_says_what_each_module_has() -> None:
     folder = Path(cli.__file__).parent
-    modules = (path.relative_to(folder).with_suffix("") for path in folder.rglob("*_cli.py"))
-    assert {".".join(module.parts) for module in modules} == set(COMMANDS)
+    modules = {path.stem for path in folder.rglob("*_cli.py")}
+    assert modules == {module for module, _ in LISTED.values()}
+    for module in modules:
+        found = get_group(import_module(f"wellread.serve.cli.{module}").app).commands
+        assert set(found) == {name for name, (place, _) in LISTED.items() if place == module}
+        for name in found:
+            words = re.split(r"[ ,:;.]+", LISTED[name][1].rstrip("."))
+            assert (found[name].help or "").startswith(words[0]), name
+
+
+def test_there_are_few_commands_and_ask_comes_first(runner: CliRunner) -> None:
+    assert len(LISTED) <= 28
+    _, out, _ = run(runner, "--help")
+    assert re.findall(r"^  ([a-z]+)  +\S", out, re.MULTILINE) == list(LISTED)
+    assert next(iter(LISTED)) == "ask"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["serch"], "Did you mean 'search'"),
+        (["users", "grnt"], "Did you mean 'grant'"),
+        (["zzzz"], "--help"),
+    ],
+)
+def test_a_wrong_command_is_answered_with_those_like_it(
+    runner: CliRunner, words: list[str], said: str
+) -> None:
+    code, out, err = run(runner, *words)
+    assert (code, out) == (2, "")
+    assert said in err
 
 
 # --- add -------------------------------------------------------------------------------------
@@ -198,7 +222,7 @@ def test_an_empty_home_says_so_and_nothing_is_made(
     assert (code, out) == (1, "")
     assert err == "Error: This home is empty: add something first (wellread add PATH)\n"
     assert not home.exists()
-    run(runner, "stats")
+    run(runner, "collections")
     assert run(runner, *words)[2] == err
 
 
@@ -281,10 +305,10 @@ def test_a_logged_failure_is_one_line_unless_asked_for(
             logging.getLogger("wellread.somewhere").warning("a %s failed", "part", exc_info=True)
         raise WellreadError("and so it ended")
 
-    monkeypatch.setattr(home_reports, "holdings_body", noisy)
-    _, _, err = run(runner, "stats")
+    monkeypatch.setattr(home_and_jobs, "holdings_body", noisy)
+    _, _, err = run(runner, "collections")
     assert err.splitlines() == ["Warning: a part failed", "Error: and so it ended"]
-    _, _, err = run(runner, "stats", "-v")
+    _, _, err = run(runner, "collections", "-v")
     assert "ZeroDivisionError" in err
     assert "wellread.somewhere" in err
 
@@ -293,7 +317,7 @@ def test_a_wrong_setting_is_an_error_not_a_crash(
     runner: CliRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WELLREAD_SERVE_PORT", "far too large")
-    code, _, err = run(runner, "stats")
+    code, _, err = run(runner, "collections")
     assert code == 1
     assert "serve.port" in err
 
@@ -306,7 +330,7 @@ def test_a_date_that_is_none_and_an_empty_window_are_errors(filled: CliRunner) -
 def test_the_system_s_errors_are_one_line_too(runner: CliRunner, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("", encoding="utf-8")
-    code, _, err = run(runner, "stats", "--home", file / "below")
+    code, _, err = run(runner, "collections", "--home", file / "below")
     assert code == 1
     assert err.startswith("Error: ")
 
@@ -327,25 +351,26 @@ def test_switched_off_says_how_to_switch_on(
     assert "qa.enabled" in err
 
 
-# --- stats, verify, settings, serve ----------------------------------------------------------
+# --- collections, verify, settings, serve --------------------------------------------------
 
 
-def test_stats_counts_per_collection_and_kind(filled: CliRunner) -> None:
-    code, out, _ = run(filled, "stats")
+def test_collections_counts_per_collection_and_kind(filled: CliRunner) -> None:
+    code, out, _ = run(filled, "collections")
     assert code == 0
     assert re.search(r"^town +page +2 +\d", out, re.MULTILINE)
     assert re.search(r"^town +transcript +1 +\d", out, re.MULTILINE)
     assert "readable/128" in out
-    _, out, _ = run(filled, "stats", "--json")
+    _, out, _ = run(filled, "collections", "--json")
     body = json.loads(out)
     assert body["documents"] == 4
-    assert body["passages"] == sum(line["passages"] for line in body["collections"])
+    assert body["passages"] == sum(line["passages"] for line in body["items"])
+    assert body["total"] == len(body["items"])
     assert body["fingerprint"]["embedder"] == "readable/128"
     assert body["bytes"] > 0
 
 
-def test_stats_of_an_empty_home_says_what_to_do(runner: CliRunner) -> None:
-    code, out, _ = run(runner, "stats")
+def test_collections_of_an_empty_home_says_what_to_do(runner: CliRunner) -> None:
+    code, out, _ = run(runner, "collections")
     assert code == 0
     assert "wellread add" in out
 
@@ -371,10 +396,35 @@ def test_settings_shows_the_values_in_force(
 ) -> None:
     monkeypatch.setenv("WELLREAD_SERVE_PORT", "9999")
     code, out, _ = run(runner, "settings", "--json")
-    rows = {line["name"]: line for line in json.loads(out)}
+    rows = {line["name"]: line for line in json.loads(out)["items"]}
     assert code == 0
     assert (rows["serve.port"]["value"], rows["serve.port"]["default"]) == (9999, 8756)
     assert "9999" in run(runner, "settings")[1]
+
+
+def test_a_setting_is_shown_and_set_and_what_else_the_file_says_stays(
+    runner: CliRunner, home: Path
+) -> None:
+    file = home / "wellread.yaml"
+    home.mkdir()
+    file.write_text("# ours\nserve:\n  port: 1 # one\n  host: '::1'\n", encoding="utf-8")
+    assert run(runner, "settings", "serve.port") == (0, "1\n", "")
+    assert run(runner, "settings", "serve.port", "9998")[:2] == (0, "9998\n")
+    assert run(runner, "settings", "retrieval.top_k", "7")[1] == "7\n"
+    assert run(runner, "settings", "retrieval.fusion", "rrf")[1] == "rrf\n"
+    kept = file.read_text(encoding="utf-8")
+    assert kept.startswith("# ours\nserve:\n  port: 9998\n  host: '::1'\n")
+    assert json.loads(run(runner, "settings", "serve.host", "--json")[1])["value"] == "::1"
+    assert run(runner, "settings", "sources.exclude", "[a/, b/]")[1] == "a/, b/\n"
+    for words, said in (
+        (["retrieval.topk"], "did you mean retrieval.top_k"),
+        (["serve.port", "many"], "serve.port"),
+        (["zzz", "1"], "wellread settings"),
+    ):
+        code, _, err = run(runner, "settings", *words)
+        assert code == 1
+        assert said in err
+    assert file.read_text(encoding="utf-8").count("port") == 1
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.4", "::", "example.org", ""])

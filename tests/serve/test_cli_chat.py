@@ -1,4 +1,4 @@
-"""``chat``, ``sessions`` and ``answers`` on the command line, with lines from a pipe."""
+"""``chat`` and ``answers`` on the command line, with lines from a pipe."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pytest
 from typer.testing import CliRunner
 
-from wellread.ask_settings import CitationSettings, Style
+from wellread.config import CitationSettings, Style
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.library.works import CSL_TYPES
 from wellread.serve.cli import app, chat_cli
@@ -129,32 +129,25 @@ def test_ctrl_c_cancels_the_answer_and_not_the_talk(
 def test_sessions_are_listed_shown_and_removed(runner: CliRunner) -> None:
     first, _ = talk(runner, FERRY, AGAIN)
     known = first["sessionId"]
-    code, out, _ = run(runner, "sessions", "list")
+    code, out, _ = run(runner, "answers", "--sessions")
     assert code == 0
     assert known in out
-    _, out, _ = run(runner, "sessions", "list", "--json")
-    (one,) = json.loads(out)["sessions"]
+    _, out, _ = run(runner, "answers", "--sessions", "--json")
+    (one,) = json.loads(out)["items"]
     assert (one["id"], one["turns"], one["title"]) == (known, 2, FERRY)
-    _, out, _ = run(runner, "sessions", "show", known)
+    _, out, _ = run(runner, "answers", "show", known)
     assert out.index(FERRY) < out.index(AGAIN)
-    _, out, _ = run(runner, "sessions", "show", known, "--json")
+    _, out, _ = run(runner, "answers", "show", known, "--json")
     assert [each["question"] for each in json.loads(out)["answers"]] == [FERRY, AGAIN]
-    assert "No session yet." in run(runner, "sessions", "list", "--query", "lighthouse")[1]
-    assert known in run(runner, "sessions", "list", "--query", "MILLION osprey")[1]
-    code, out, _ = run(runner, "sessions", "rename", known, "A  ferry")
-    assert (code, out) == (0, "The session is called “A ferry” now.\n")
-    _, out, _ = run(runner, "sessions", "rename", known, "The ferry", "--json")
-    assert (json.loads(out)["title"], json.loads(out)["turns"]) == ("The ferry", 2)
-    for wrong in (" ", "x" * 201):
-        code, _, err = run(runner, "sessions", "rename", known, wrong)
-        assert (code, "1 to 200 characters" in err) == (1, True)
-    code, out, _ = run(runner, "sessions", "remove", known)
+    assert "No session yet." in run(runner, "answers", "--sessions", "--query", "lighthouse")[1]
+    assert known in run(runner, "answers", "--sessions", "--query", "MILLION osprey")[1]
+    code, out, _ = run(runner, "answers", "remove", known)
     assert (code, out) == (0, "Removed the session and its 2 answers.\n")
-    assert "No answer yet." in run(runner, "answers", "list")[1]
-    for words in (("show", known), ("remove", known), ("rename", known, "A ferry")):
-        code, _, err = run(runner, "sessions", *words)
+    assert "No answer yet." in run(runner, "answers")[1]
+    for command, what in (("show", "answer"), ("remove", "session")):
+        code, _, err = run(runner, "answers", command, known)
         assert code == 1
-        assert "there is no session" in err
+        assert f"there is no {what}" in err
 
 
 # --- answers ---------------------------------------------------------------------------------
@@ -162,10 +155,10 @@ def test_sessions_are_listed_shown_and_removed(runner: CliRunner) -> None:
 
 def test_answers_are_listed_and_shown(runner: CliRunner) -> None:
     first, second = talk(runner, FERRY, AGAIN)
-    _, out, _ = run(runner, "answers", "list", "--json", "--limit", "1")
-    (one,) = json.loads(out)["answers"]
+    _, out, _ = run(runner, "answers", "--json", "--limit", "1")
+    (one,) = json.loads(out)["items"]
     assert (one["id"], one["question"], one["stale"]) == (second["id"], AGAIN, False)
-    assert first["id"].removeprefix("ans_")[:12] in run(runner, "answers", "list")[1]
+    assert first["id"].removeprefix("ans_")[:12] in run(runner, "answers")[1]
     _, out, _ = run(runner, "answers", "show", "last", "--json")
     assert json.loads(out)["id"] == second["id"]
     _, out, _ = run(runner, "answers", "show", first["id"])
@@ -216,13 +209,13 @@ def test_answers_are_listed_in_a_narrow_terminal_and_named_by_what_is_listed(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     talk(runner, FERRY)
-    _, out, _ = run(runner, "answers", "list")
+    _, out, _ = run(runner, "answers")
     head, line = out.splitlines()[:2]
     assert len(head) - head.index("Question") >= len("Question")
     assert line[head.index("Question") :].strip() == FERRY[: 80 - head.index("Question")].strip()
     assert 80 - head.index("Question") >= 30
     listed = line.split()[0]
-    for words in (("answers", "show"), ("answers", "verify"), ("open", "--answer")):
+    for words in (("answers", "show"), ("answers", "verify"), ("show", "citation", "--answer")):
         assert run(runner, *words, listed)[0] == 0
     other = next(digit for digit in "ab" if not listed.removeprefix("ans_").startswith(digit))
     assert "there is no answer" in run(runner, "answers", "show", f"ans_{other}")[2]

@@ -5,16 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 from typer.testing import CliRunner
 
-from wellread.kb import CHECK_VECTORS
-from wellread.models.base import Purpose
 from wellread.serve.cli import app, check_cli
 from wellread.testing.embedding import ReadableEmbedder
 
@@ -100,41 +95,6 @@ def test_only_a_topic(filled: CliRunner, tmp_path: Path) -> None:
     (tmp_path / "town").mkdir()  # a folder of that name is no source then
     assert run(filled, "check", "-", "--topic", "town", stdin=FERRY)[0] == 0
     assert run(filled, "check", "-", "--topic", "nature", stdin=FERRY)[0] == 1
-
-
-def test_what_was_read_for_a_check_is_not_embedded_again(
-    filled: CliRunner, home: Path, town: Path, draft: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[str] = []
-
-    class Counting(ReadableEmbedder):
-        def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
-            asked.extend(texts)
-            return super().embed(texts, purpose)
-
-    monkeypatch.setattr(check_cli, "open_embedder", lambda *_: Counting())
-    _, first, _ = run(filled, "check", draft, "--against", town, "--json")
-    assert asked
-    asked.clear()
-    _, again, _ = run(filled, "check", draft, "--against", town, "--json")
-    assert (asked, again) == ([], first)
-    (home / CHECK_VECTORS).write_bytes(b"damaged")
-    assert run(filled, "check", draft, "--against", town, "--json")[1] == first
-    assert asked
-
-
-@pytest.mark.usefixtures("readable")
-def test_what_a_check_keeps_goes_with_what_is_removed(
-    filled: CliRunner, home: Path, draft: Path, tmp_path: Path
-) -> None:
-    read = tmp_path / "town.md"
-    read.write_text(f"# Town\n\n{FERRY}\n", encoding="utf-8")
-    run(filled, "check", draft, "--against", read)
-    assert (home / CHECK_VECTORS).exists()
-    one = json.loads(run(filled, "documents", "--json")[1])["documents"][0]
-    words = ("remove", one["documentId"], "--collection", one["collection"])
-    assert run(filled, *words)[0] == 0
-    assert not (home / CHECK_VECTORS).exists()
 
 
 @pytest.mark.usefixtures("readable")

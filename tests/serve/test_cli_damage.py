@@ -20,11 +20,11 @@ from wellread.kb.index_parts import INDEX_FOLDER
 COMMANDS = (
     ("ask", "What does the ferry cost?"),
     ("search", "ferry"),
-    ("documents",),
-    ("stats",),
+    ("show", "document"),
+    ("collections",),
     ("add", "no-such-folder"),
     ("remove", "--all", "--yes", "-c", "town"),
-    ("answers", "list"),
+    ("answers",),
 )
 
 
@@ -85,7 +85,7 @@ def test_rows_or_texts_that_are_gone_are_told_with_the_answer(
     assert "wellread verify --repair" in line
     with closing(sqlite3.connect(kb.home / CATALOGUE_FILE)) as connection, connection:
         connection.execute("DELETE FROM texts WHERE document_id = ?", (ferry.id,))
-    lines = told(run(runner, "stats")[2])
+    lines = told(run(runner, "collections")[2])
     assert lines[0] == "Warning: the texts of 1 documents are gone; 'wellread verify' names them"
 
 
@@ -96,7 +96,7 @@ def test_an_export_of_a_damaged_home_says_what_mends_it(
     content = bytearray((home / CATALOGUE_FILE).read_bytes())
     content[-40 * 4096 :] = bytes(40 * 4096)
     (home / CATALOGUE_FILE).write_bytes(content)
-    code, _, err = run(broken, "export", tmp_path / "home.tar")
+    code, _, err = run(broken, "backup", "export", tmp_path / "home.tar")
     assert code == 1
     assert "wellread verify --repair" in told(err)[0]
 
@@ -124,22 +124,22 @@ def test_what_cannot_be_saved_is_not_called_whole(broken: CliRunner, home: Path)
 
 @pytest.mark.sqlite_only
 def test_a_backup_is_listed_and_restored(broken: CliRunner, home: Path) -> None:
-    code, out, _ = run(broken, "restore", "--list", "--json")
+    code, out, _ = run(broken, "backup", "restore", "--list", "--json")
     assert code == 0
-    (backup,) = json.loads(out)["backups"]
+    (backup,) = json.loads(out)["items"]
     assert backup["sound"]
-    assert backup["name"] in run(broken, "restore", "--list")[1]
+    assert backup["name"] in run(broken, "backup", "restore", "--list")[1]
     (home / CATALOGUE_FILE).write_bytes(b"")
-    code, out, _ = run(broken, "restore", backup["name"], "--yes")
+    code, out, _ = run(broken, "backup", "restore", backup["name"], "--yes")
     assert code == 0
     assert "Everything matches" in out
-    assert run(broken, "documents")[0] == 0
+    assert run(broken, "show", "document")[0] == 0
 
 
 @pytest.mark.sqlite_only
 def test_a_restore_asks_first(broken: CliRunner, home: Path) -> None:
     before = (home / CATALOGUE_FILE).read_bytes()
-    assert run(broken, "restore")[0] == 1  # the input of ``run`` is no yes
+    assert run(broken, "backup", "restore")[0] == 1  # the input of ``run`` is no yes
     assert (home / CATALOGUE_FILE).read_bytes() == before
 
 
@@ -154,7 +154,7 @@ def test_what_nobody_foresaw_is_one_line(
     def fail(*_: object, **__: object) -> object:
         raise error
 
-    monkeypatch.setattr("wellread.serve.cli.keeping.home_cli.verified", fail)
+    monkeypatch.setattr("wellread.serve.cli.home_cli.verified", fail)
     code, out, err = run(broken, "verify")
     assert (code, out) == (1, "")
     (line,) = told(err)

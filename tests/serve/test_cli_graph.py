@@ -1,4 +1,4 @@
-"""``wellread entity`` and ``wellread entities``: what is known of a node."""
+"""``wellread show entity``: what is known of a node."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def run(runner: CliRunner, *words: str) -> tuple[int, str, str]:
 
 
 def test_an_entity_is_shown_with_relations_and_mentions(runner: CliRunner, commons: Path) -> None:
-    code, out, _ = run(runner, "entity", "white ferry")
+    code, out, _ = run(runner, "show", "entity", "white ferry")
     assert code == 0
     assert re.search(r"^Ferry Kittiwake +vessel$", out, re.MULTILINE)
     assert "kittiwake in “harbour”" in out
@@ -86,13 +86,13 @@ def test_an_entity_is_shown_with_relations_and_mentions(runner: CliRunner, commo
 
 
 def test_relations_are_read_from_the_other_end(runner: CliRunner, commons: Path) -> None:
-    code, out, _ = run(runner, "entity", "long-pier", "-c", "harbour")
+    code, out, _ = run(runner, "show", "entity", "long-pier", "-c", "harbour")
     assert code == 0
     assert re.search(r"^← moors_at +Ferry Kittiwake +kittiwake *$", out, re.MULTILINE)
 
 
 def test_an_entity_as_json(runner: CliRunner, commons: Path) -> None:
-    code, out, _ = run(runner, "entity", "Kittiwake", "--json", "--limit", "1")
+    code, out, _ = run(runner, "show", "entity", "Kittiwake", "--json", "--limit", "1")
     assert code == 0
     body = json.loads(out)
     assert (body["id"], body["type"], body["taxonomy"]) == (
@@ -113,28 +113,28 @@ def test_an_entity_as_json(runner: CliRunner, commons: Path) -> None:
 
 
 def test_what_is_not_there_names_what_looks_like_it(runner: CliRunner, commons: Path) -> None:
-    code, out, err = run(runner, "entity", "Kitiwake ferry")
+    code, out, err = run(runner, "show", "entity", "Kitiwake ferry")
     assert (code, out) == (1, "")
     assert "no entity is called 'Kitiwake ferry' (similar names: Ferry Kittiwake" in err
-    code, out, err = run(runner, "entity", "zzzz", "--json")
+    code, out, err = run(runner, "show", "entity", "zzzz", "--json")
     assert code == 1
     assert json.loads(err)["error"] == "not_found"
-    assert json.loads(err)["hint"] == "`wellread entities` lists what is there"
-    code, _, err = run(runner, "entity", "kittiwake", "-c", "atlantis")
+    assert json.loads(err)["hint"] == "`wellread show entity` lists what is there"
+    code, _, err = run(runner, "show", "entity", "kittiwake", "-c", "atlantis")
     assert code == 1
     assert "no collection named 'atlantis'" in err
 
 
 def test_entities_are_listed_by_type_with_counts(runner: CliRunner, commons: Path) -> None:
-    code, out, _ = run(runner, "entities")
+    code, out, _ = run(runner, "show", "entity")
     assert code == 0
     assert re.search(r"^place +1$", out, re.MULTILINE)
     assert re.search(r"^Long Pier +long-pier +1 +1 +1 *$", out, re.MULTILINE)
     assert re.search(r"^Ferry Kittiwake +kittiwake +2 +2 +2 *$", out, re.MULTILINE)
-    code, out, _ = run(runner, "entities", "--type", "vessel", "--json")
-    assert json.loads(out)["count"] == 1
-    assert [one["type"] for one in json.loads(out)["types"]] == ["vessel"]
-    code, out, _ = run(runner, "entities", "--type", "planet")
+    code, out, _ = run(runner, "show", "entity", "--type", "vessel", "--json")
+    assert json.loads(out)["total"] == 1
+    assert [one["type"] for one in json.loads(out)["items"]] == ["vessel"]
+    code, out, _ = run(runner, "show", "entity", "--type", "planet")
     assert (code, out) == (0, "There are no entities here.\n")
 
 
@@ -146,9 +146,9 @@ def test_a_long_list_says_how_many_more(runner: CliRunner, commons: Path) -> Non
             text = f"---\nid: p{number}\ntype: place\ntitle: Place {number}\n---\nHere.\n"
             (folder / f"{number}.md").write_text(text, encoding="utf-8")
         add(kb, [str(folder)], collection="harbour")
-    _, out, _ = run(runner, "entities", "--limit", "1")
+    _, out, _ = run(runner, "show", "entity", "--limit", "1")
     assert "place  4" in out
     assert "Long Pier" in out  # the one that is named most often
     assert "… and 3 more" in out
-    _, out, _ = run(runner, "entity", "kittiwake", "--limit", "1")
+    _, out, _ = run(runner, "show", "entity", "kittiwake", "--limit", "1")
     assert "… and 1 more" in out

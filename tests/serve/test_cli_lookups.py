@@ -1,4 +1,4 @@
-"""``search``, ``context``, ``documents``, ``media``, ``transcript`` and ``timeline``."""
+"""``search`` and ``show``: passages, documents, recordings and timelines."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def test_search_within_limits_and_the_context_of_what_it_finds(harbour: CliRunne
     body = told(harbour, "search", "ferry prize", "--field", "sectors=food", "--author", "tarn")
     assert [one["title"] for one in body["results"]] == ["Bakery wins prize for rye bread"]
     assert body["limits"]["authors"] == ["Jon Tarn"]
-    around = run(harbour, "context", known[0], "--before", "1", "--after", "0")
+    around = run(harbour, "show", "passage", known[0], "--before", "1", "--after", "0")
     assert "Handbook  passage 2 of 5" in around
     assert "Ropes of pattern 6 hang in the shed on hook 6." in around
     assert "Lamps" not in around
-    assert told(harbour, "context", known[0])["ordinal"] == 1
+    assert told(harbour, "show", "passage", known[0])["ordinal"] == 1
 
 
 def test_search_without_words_lists_the_newest(harbour: CliRunner) -> None:
@@ -67,48 +67,60 @@ def test_search_without_words_lists_the_newest(harbour: CliRunner) -> None:
 
 
 def test_documents_and_media_are_listed_in_pages(harbour: CliRunner) -> None:
-    out = run(harbour, "documents", "--order", "title", "--limit", "1", "--offset", "1")
+    out = run(harbour, "show", "document", "--order", "title", "--limit", "1", "--offset", "1")
     assert re.search(
         r"^no date +transcript +harbour +Captions +1 +doc_[0-9a-f]{8} *$", out, re.MULTILINE
     )
     assert "2 to 2 of 9 documents" in out
-    assert "No documents: there are 9" in run(harbour, "documents", "--offset", "9")
-    body = told(harbour, "documents", "--kind", "article", "--language", "en")
-    assert [one["title"] for one in body["documents"]] == ["Bakery wins prize for rye bread"]
-    out = run(harbour, "media", "-c", "harbour")
+    assert "No documents: there are 9" in run(harbour, "show", "document", "--offset", "9")
+    body = told(harbour, "show", "document", "--kind", "article", "--language", "en")
+    assert [one["title"] for one in body["items"]] == ["Bakery wins prize for rye bread"]
+    out = run(harbour, "show", "recording", "-c", "harbour")
     assert re.search(
         r"^2026-03-01 +1:00:06 +Harbour meeting +Ana Holm, Ben Reed,", out, re.MULTILINE
     )
     assert "3 recordings" in out
-    assert told(harbour, "media", "--speaker", "cem")["total"] == 1
+    assert told(harbour, "show", "recording", "--speaker", "cem")["total"] == 1
+
+
+def test_a_document_is_shown_with_facts_and_text(harbour: CliRunner) -> None:
+    out = run(harbour, "show", "document", "Handbook")
+    assert re.search(r"^doc_[0-9a-f]+ · page · ", out, re.MULTILINE)
+    assert "Ropes of pattern 6 hang in the shed on hook 6." in out
+    assert told(harbour, "show", "document", "Handbook")["text"] in out
+    assert "similar titles: Handbook" in failed(harbour, "show", "document", "Handbok")
 
 
 def test_a_transcript_whole_or_in_part(harbour: CliRunner) -> None:
-    out = run(harbour, "transcript", "harbour meeting")
+    out = run(harbour, "show", "recording", "harbour meeting")
     assert "1:00:06 · 4 of 4 turns" in out
     assert re.search(r"^00:06  Ben Reed *\nThe new engine is loud\. *$", out, re.MULTILINE)
-    out = run(harbour, "transcript", "harbour", "--from", "0:06", "--to", "10", "--speaker", "ana")
+    out = run(
+        harbour, "show", "recording", "harbour", "--from", "0:06", "--to", "10", "--speaker", "ana"
+    )
     assert "1 of 4 turns" in out
     assert "Ben Reed" not in out
-    assert "Nothing is said there." in run(harbour, "transcript", "captions", "--from", "1:00")
-    body = told(harbour, "transcript", "harbour meeting", "--to", "0:05")
+    assert "Nothing is said there." in run(
+        harbour, "show", "recording", "captions", "--from", "1:00"
+    )
+    body = told(harbour, "show", "recording", "harbour meeting", "--to", "0:05")
     assert [turn["speaker"] for turn in body["turns"]] == ["Ana Holm"]
-    assert "MM:SS" in failed(harbour, "transcript", "harbour meeting", "--from", "noon")
-    assert "there are 4 recordings" in failed(harbour, "transcript", "zzz")
+    assert "MM:SS" in failed(harbour, "show", "recording", "harbour meeting", "--from", "noon")
+    assert "there are 4 recordings" in failed(harbour, "show", "recording", "zzz")
 
 
 def test_a_timeline_has_bars_and_entries(harbour: CliRunner) -> None:
-    out = run(harbour, "timeline", "harbour", "--by", "month")
+    out = run(harbour, "show", "timeline", "harbour", "--by", "month")
     assert re.search(r"^harbour  collection *$", out, re.MULTILINE)
     assert re.search(r"^2026-01  1 █{15}$", out, re.MULTILINE)
     assert re.search(r"^2026-02  2 █{30}$", out, re.MULTILINE)
     assert "2026-01-05  Ferry Osprey breaks down  2 news, to 2026-03-20" in out
     assert "3 without a date are not shown" in out
-    out = run(harbour, "timeline", "Osprey", "--limit", "1")
+    out = run(harbour, "show", "timeline", "Osprey", "--limit", "1")
     assert "Osprey  entity  in harbour" in out
     assert "“The ferry Osprey is back in service with a new engine.”" in out
     assert "and 1 older (--limit" in out
-    body = told(harbour, "timeline", "rye bread", "--as", "story")
+    body = told(harbour, "show", "timeline", "rye bread", "--as", "story")
     assert (body["taken"], body["entries"][0]["kind"]) == ("story", "news")
-    assert "Nothing with a date" in run(harbour, "timeline", "hills", "--to", "2001")
-    assert "similar names: harbour" in failed(harbour, "timeline", "harbor")
+    assert "Nothing with a date" in run(harbour, "show", "timeline", "hills", "--to", "2001")
+    assert "similar names: harbour" in failed(harbour, "show", "timeline", "harbor")

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from wellread.ingest.pipeline.job_log import Report
 from wellread.serve.cli import app, material_cli
-from wellread.serve.features import home_reports as tables
+from wellread.serve.features import home_and_jobs as tables
 from wellread.store.catalogue.run_logs import Jobs
 
 
@@ -44,17 +44,17 @@ def test_jobs_are_listed_shown_and_resumed(runner: CliRunner, material: Path) ->
     (material / "bad.vtt").write_text("WEBVTT\n\nno cue")
     assert run(runner, "add", material, "-c", "town")[0] == 1
     code, out, _ = run(runner, "jobs", "--json")
-    (job,) = json.loads(out)
+    (job,) = json.loads(out)["items"]
     assert (job["action"], job["state"], job["total"], job["done"]) == ("add", "done", 4, 4)
     code, out, _ = run(runner, "jobs")
     assert re.search(r"add +town +done, 1 failed .* 4/4 ", out)
-    code, out, _ = run(runner, "jobs", "show", job["id"][:12], "--status", "failed")
+    code, out, _ = run(runner, "jobs", job["id"][:12], "--status", "failed")
     assert re.search(r"^failed .*bad\.vtt +\S", out, re.MULTILINE)
     assert "ferry.md" not in out
-    code, out, _ = run(runner, "jobs", "show", job["id"], "--json")
+    code, out, _ = run(runner, "jobs", job["id"], "--json")
     assert json.loads(out)["counts"] == {"added": 3, "failed": 1}
     (material / "bad.vtt").unlink()
-    code, out, _ = run(runner, "jobs", "resume", job["id"], "--json")
+    code, out, _ = run(runner, "jobs", job["id"], "--resume", "--json")
     assert code == 0
     assert json.loads(out)["counts"]["unchanged"] == 3
 
@@ -72,15 +72,15 @@ def test_a_run_that_was_cancelled_is_no_success(
 def test_the_ids_that_are_listed_name_their_jobs(runner: CliRunner, material: Path) -> None:
     run(runner, "add", material)
     listed = run(runner, "jobs")[1].splitlines()[1].split()[0]
-    code, out, _ = run(runner, "jobs", "show", listed)
+    code, out, _ = run(runner, "jobs", listed)
     assert (code, out.splitlines()[0]) == (0, "add into “default”: done")
-    assert run(runner, "jobs", "resume", listed)[0] == 0
-    code, _, err = run(runner, "jobs", "show", "job_")  # two begin so
+    assert run(runner, "jobs", listed, "--resume")[0] == 0
+    code, _, err = run(runner, "jobs", "job_")  # two begin so
     assert code == 1
     assert "more than one" in err
 
 
-@pytest.mark.parametrize("words", [["show"], ["cancel"], ["resume"]])
+@pytest.mark.parametrize("words", [[], ["--cancel"], ["--resume"]])
 def test_a_job_that_is_not_there_is_an_error(runner: CliRunner, words: list[str]) -> None:
     code, _, err = run(runner, "jobs", *words, "job_nothing")
     assert code == 1
@@ -91,8 +91,8 @@ def test_an_unknown_status_is_an_error_with_those_there_are(
     runner: CliRunner, material: Path
 ) -> None:
     run(runner, "add", material)
-    job = json.loads(run(runner, "jobs", "--json")[1])[0]["id"]
-    code, _, err = run(runner, "jobs", "show", job, "--status", "odd")
+    job = json.loads(run(runner, "jobs", "--json")[1])["items"][0]["id"]
+    code, _, err = run(runner, "jobs", job, "--status", "odd")
     assert code == 1
     assert "unchanged" in err
 
@@ -100,16 +100,16 @@ def test_an_unknown_status_is_an_error_with_those_there_are(
 @pytest.mark.sqlite_only  # an import brings a file
 def test_a_home_moves_in_one_file(runner: CliRunner, material: Path, tmp_path: Path) -> None:
     run(runner, "add", material)
-    code, out, _ = run(runner, "export", tmp_path / "all.tar.gz")
+    code, out, _ = run(runner, "backup", "export", tmp_path / "all.tar.gz")
     assert code == 0
     assert "3 documents" in out
     moved = tmp_path / "moved"
-    code, out, err = run(runner, "import", tmp_path / "all.tar.gz", "--home", moved)
+    code, out, err = run(runner, "backup", "import", tmp_path / "all.tar.gz", "--home", moved)
     assert code == 0, err
     assert "Everything matches" in out
     code, out, _ = run(runner, "search", "Osprey", "--home", moved, "--json")
     assert "ferry.md" in out
-    code, _, err = run(runner, "import", tmp_path / "all.tar.gz", "--home", moved)
+    code, _, err = run(runner, "backup", "import", tmp_path / "all.tar.gz", "--home", moved)
     assert code == 1
     assert "not empty" in err
 
@@ -136,7 +136,7 @@ def test_watch_reads_what_is_there_and_what_comes(
 
     def report_body(report: Report, collection: str) -> tables.ReportBody:
         body = real(report, collection)
-        told.append(body.job)
+        told.append(body.report.job_id)
         if len(told) == 1:
             (material / "new.txt").write_text("A lantern was hung at the quay.\n")
         else:
@@ -180,4 +180,4 @@ def test_a_whole_collection_goes_with_all_only(runner: CliRunner, material: Path
     body = json.loads(out)
     assert (body["documents"], body["traces"]) == (3, [])
     assert body["looked_for"] > 0
-    assert json.loads(run(runner, "stats", "--json")[1])["documents"] == 0
+    assert json.loads(run(runner, "collections", "--json")[1])["documents"] == 0

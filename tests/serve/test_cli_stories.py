@@ -44,7 +44,7 @@ def run(runner: CliRunner, *words: str | Path) -> tuple[int, str, str]:
 
 
 def told(runner: CliRunner, *words: str) -> Any:
-    code, out, _ = run(runner, "stories", *words, "--json")
+    code, out, _ = run(runner, "show", "story", *words, "--json")
     assert code == 0
     return json.loads(out)
 
@@ -77,7 +77,7 @@ def news(news_home: Path, home: Path) -> None:
 
 @pytest.mark.usefixtures("news")
 def test_the_list_shows_each_story_with_its_news_over_time(runner: CliRunner) -> None:
-    code, out, _ = run(runner, "stories")
+    code, out, _ = run(runner, "show", "story")
     assert code == 0
     assert "2026-01 – 2026-03" in out
     ferry = next(line for line in out.splitlines() if "Ferry Osprey" in line)
@@ -89,31 +89,29 @@ def test_the_list_shows_each_story_with_its_news_over_time(runner: CliRunner) ->
 
 @pytest.mark.usefixtures("news")
 def test_the_list_as_json(runner: CliRunner) -> None:
-    ferry, bread = told(runner)["stories"]
+    ferry, bread = told(runner)["items"]
     assert (ferry["items"], ferry["sources"], ferry["collection"]) == (2, 1, "news")
-    assert ferry["first_at"] == "2026-01-05T00:00:00+00:00"
-    assert ferry["timeline"]["unit"] == "week"
-    assert [period["items"] for period in ferry["timeline"]["periods"]][::10] == [1, 1]
+    assert ferry["firstAt"] == "2026-01-05T00:00:00Z"
     assert all(one["text"] in NEWS[0][2] + NEWS[2][2] for one in ferry["summary"])
     assert bread["title"] == "Bakery wins prize for rye bread"
 
 
 @pytest.mark.usefixtures("news")
 def test_the_list_can_be_limited(runner: CliRunner) -> None:
-    assert len(told(runner, "--limit", "1")["stories"]) == 1
-    (bread,) = told(runner, "--from", "2026-02", "--to", "2026-02")["stories"]
+    assert len(told(runner, "--limit", "1")["items"]) == 1
+    (bread,) = told(runner, "--from", "2026-02", "--to", "2026-02")["items"]
     assert bread["title"].startswith("Bakery")
-    assert told(runner, "--from", "2027")["stories"] == []
-    assert len(told(runner, "-c", "news")["stories"]) == 2
+    assert told(runner, "--from", "2027")["items"] == []
+    assert len(told(runner, "-c", "news")["items"]) == 2
 
 
 @pytest.mark.usefixtures("news")
 def test_a_question_finds_its_story_with_the_best_news_first(runner: CliRunner) -> None:
     found = told(runner, "--query", "new engine of the ferry Osprey")
-    (ferry,) = found["stories"]
+    (ferry,) = found["items"]
     assert ferry["title"].startswith("Ferry Osprey")
-    assert ferry["best_items"][0]["title"] == "Ferry Osprey back in service"
-    code, out, _ = run(runner, "stories", "-q", "new engine of the ferry Osprey")
+    assert ferry["score"] > 0
+    code, out, _ = run(runner, "show", "story", "-q", "new engine of the ferry Osprey")
     assert code == 0
     assert "1. Ferry Osprey" in out
     assert out.index("back in service") > 0
@@ -122,26 +120,26 @@ def test_a_question_finds_its_story_with_the_best_news_first(runner: CliRunner) 
 
 @pytest.mark.usefixtures("news")
 def test_show_tells_one_story(runner: CliRunner) -> None:
-    known = told(runner)["stories"][0]["id"]
-    code, out, _ = run(runner, "stories", "show", known[:10])
+    known = told(runner)["items"][0]["id"]
+    code, out, _ = run(runner, "show", "story", known[:10])
     assert code == 0
     assert "2 news items, 1 source, 2026-01-05 to 2026-03-20" in out
     assert re.search(r"2026-01-05 +█+ 1$", out, re.MULTILINE)  # the week of the first news
     assert "2026-03-20  Ferry Osprey back in service" in out
-    shown = told(runner, "show", known)
+    shown = told(runner, known)
+    assert shown["unit"] == "week"
+    assert [period["count"] for period in shown["periods"]][::10] == [1, 1]
     assert [item["title"] for item in shown["news"]] == [NEWS[0][0], NEWS[2][0]]
     assert shown["news"][0]["url"] == "https://herald.example/0"
-    assert [item["title"] for item in told(runner, "show", known, "--limit", "1")["news"]] == [
-        NEWS[2][0]
-    ]
+    assert [item["title"] for item in told(runner, known, "--limit", "1")["news"]] == [NEWS[2][0]]
 
 
 @pytest.mark.usefixtures("news")
 def test_show_needs_an_id_that_names_one_story(runner: CliRunner) -> None:
-    code, _, err = run(runner, "stories", "show", "sty_")
+    code, _, err = run(runner, "show", "story", "sty_")
     assert code == 1
     assert "several stories" in err
-    code, _, err = run(runner, "stories", "show", "sty_none")
+    code, _, err = run(runner, "show", "story", "sty_none")
     assert code == 1
     assert "no story" in err
 
@@ -149,10 +147,10 @@ def test_show_needs_an_id_that_names_one_story(runner: CliRunner) -> None:
 @pytest.mark.usefixtures("news")
 def test_what_cannot_be_asked_is_refused(runner: CliRunner) -> None:
     for words in (["-c", "sport"], ["-c", "sport", "-q", "ferry"]):
-        code, _, err = run(runner, "stories", *words)
+        code, _, err = run(runner, "show", "story", *words)
         assert code == 1
         assert "there is no collection named 'sport'" in err
-    code, _, err = run(runner, "stories", "--from", "2027", "--to", "2026")
+    code, _, err = run(runner, "show", "story", "--from", "2027", "--to", "2026")
     assert code == 1
     assert "is empty" in err
 
@@ -161,7 +159,7 @@ def test_a_home_without_news_says_what_stories_are_made_of(
     runner: CliRunner, material: Path
 ) -> None:
     assert run(runner, "add", material)[0] == 0
-    code, out, _ = run(runner, "stories")
+    code, out, _ = run(runner, "show", "story")
     assert code == 0
     assert "articles" in out
-    assert told(runner)["stories"] == []
+    assert told(runner)["items"] == []

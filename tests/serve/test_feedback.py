@@ -307,18 +307,18 @@ def test_on_the_command_line(
         return found.output
 
     told("last", "--score", "0.0", "--sentence", "1", "--sentence-score", "30", "--harmful")
-    shown = told("show", asked.id)
+    shown = told(asked.id)
     assert "0.0 of 100" in shown
     assert "Sentence 1: 30 of 100, harmful" in shown
-    assert "0.0" in told("list")
+    assert "0.0" in told()
     for name in ("all.csv", "all.jsonl"):
         file = str(tmp_path / name)
         told("export", "-o", file)
-        told("remove", asked.id)
-        told("show", asked.id, status=1)
+        told(asked.id, "--remove")
+        told(asked.id, status=1)
         told("import", file)
-        assert told("show", asked.id) == shown
+        assert told(asked.id) == shown
     told("last", "--score", "none")
-    assert "not rated" in told("show", "last")
+    assert "not rated" in told("last")
     told("last", "--harmful", status=1)
     told("last", "--score", "ten", status=1)

@@ -131,30 +131,30 @@ def test_the_command_lists_shows_plans_suggests_and_asks(
     assert "No gaps" in run(runner, "gaps")
     run(runner, "ask", KEEPER)
     run(runner, "ask", KEEPER)
-    (one,) = json.loads(run(runner, "--json", "gaps"))["clusters"]
+    (one,) = json.loads(run(runner, "--json", "gaps"))["items"]
     assert (one["id"], one["asked"]) == ("c1", 2)
-    assert "asked 2 times" in run(runner, "gaps", "show", "c1")
-    assert "1 question: planned" in run(runner, "gaps", "plan", "c1")
+    assert "asked 2 times" in run(runner, "gaps", "c1")
+    assert "1 question: planned" in run(runner, "gaps", "c1", "--set", "planned")
     assert "planned" in run(runner, "gaps", "--status", "planned")
     assert "No gaps" in run(runner, "gaps", "--status", "closed")
     out = tmp_path / "entry.md"
-    assert str(out) in run(runner, "gaps", "--suggest", "c1", "--out", str(out)).replace("\n", "")
+    assert str(out) in run(runner, "gaps", "c1", "--suggest", "-o", str(out)).replace("\n", "")
     assert out.read_text("utf-8").startswith("---\nid: ")
-    assert runner.invoke(app, ["gaps", "suggest", "c1", "--out", str(out)]).exit_code == 1
-    assert "To be written." in run(runner, "gaps", "suggest", "1")
+    assert runner.invoke(app, ["gaps", "c1", "--suggest", "--out", str(out)]).exit_code == 1
+    assert "To be written." in run(runner, "gaps", "1", "--suggest")
     file = tmp_path / "lighthouse.md"
     file.write_text(LIGHTHOUSE, encoding="utf-8")
     told = run(runner, "add", str(file), "-c", "town")
     assert "1 open question asked again, 1 answered now" in told
     assert "No gaps" in run(runner, "gaps")
-    assert "answered since" in run(runner, "gaps", "show", "1")
-    run(runner, "gaps", "reopen", "c1")
-    assert "answered" in run(runner, "gaps", "ask", "c1")
+    assert "answered since" in run(runner, "gaps", "1")
+    run(runner, "gaps", "c1", "--set", "open")
+    assert "answered" in run(runner, "gaps", "c1", "--ask")
     assert "asked" in run(runner, "gaps", "--patterns")
     assert "re-ask" in run(runner, "jobs")
 
 
 def test_a_gap_that_is_not_there(runner: CliRunner, home: Path) -> None:
-    done = runner.invoke(app, ["gaps", "show", "c7"])
+    done = runner.invoke(app, ["gaps", "c7"])
     assert done.exit_code == 1
     assert "there is no gap" in done.output

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.serve.features.bodies import Body
+from wellread.serve.views import Body
 from wellread.text.words import harmless
 
 BAD = "\x1b[31m", "\u202e", "\u2066", "\u200e", "\u200b", "\x07", "\U000e0041"

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from wellread import kb as kb_module
-from wellread.config import EmbeddingSettings, load_settings
+from wellread.config import EmbeddingSettings
 from wellread.errors import ModelError
 from wellread.ingest import reindex as reindexing
 from wellread.ingest.reindex import OnReindexProgress, ReindexProgress, ReindexReport
@@ -63,11 +63,11 @@ def settings_say(home: Path, text: str) -> None:
 
 
 def test_commands_go_on_and_say_that_the_index_is_another(home: Path) -> None:
-    for command in ("stats", "search ferry", "ask ferry"):
+    for command in ("collections", "search ferry", "ask ferry"):
         assert NOTICE not in run(*command.split())[2]
     settings_say(home, "embedding: {backend: static}\nchunking: {tokens: 50}")
     commands: list[tuple[str, ...]] = [
-        ("stats",),
+        ("collections",),
         ("search", "ferry"),
         ("search", "ferry", "--mode", "vector"),
         ("ask", "What was the ferry Osprey bought for?"),
@@ -78,7 +78,7 @@ def test_commands_go_on_and_say_that_the_index_is_another(home: Path) -> None:
         assert code == 0
         assert "wellread reindex" in err
         assert "embedder static, passages of 50" in err
-        if words[0] != "stats":
+        if words[0] != "collections":
             assert "Osprey" in out
     code, out, err = run("search", "ferry", "--json")
     assert json.loads(out)["results"]
@@ -102,7 +102,7 @@ def test_an_embedder_that_does_not_open_is_said_and_stops_nobody(
     with open_kb(home, overrides={"embedding": {"backend": "local"}}) as kb:
         # A home that does not know how it was made.
         kb.catalogue.reindexing.switch(LiveIndex(fingerprint=kb.live().fingerprint))
-    code, _, err = run("stats")
+    code, _, err = run("collections")
     assert code == 0
     assert "no static model" in err
 
@@ -114,8 +114,7 @@ def test_reindex_follows_the_settings(home: Path, niceness: list[int]) -> None:
     assert niceness == [3]  # half a share: a busy machine does not starve it
     assert re.search(r"in use: 3 documents, \d+ passages", out)
     assert "readable/96, passages of 20" in out
-    assert "Put " not in out
-    code, out, err = run("stats")
+    code, out, err = run("collections")
     assert NOTICE not in err
     assert "readable/96" in out
     code, out, _ = run("search", "ferry osprey")
@@ -125,19 +124,9 @@ def test_reindex_follows_the_settings(home: Path, niceness: list[int]) -> None:
     assert "Nothing to do" in out
 
 
-def test_options_stand_over_the_settings_and_say_so(home: Path) -> None:
-    code, out, _ = run("reindex", "--embedding", "static", "--tokens", "30")
-    assert code == 0
-    assert "Put embedding.backend: static and chunking.tokens: 30 into" in out
-    assert "wellread.yaml" in out
-    assert NOTICE in run("stats")[2]
-    settings_say(home, "embedding: {backend: static}\nchunking: {tokens: 30}")
-    assert load_settings(home).chunking.tokens == 30
-    assert NOTICE not in run("stats")[2]
-
-
 def test_json(home: Path) -> None:
-    code, out, err = run("reindex", "--tokens", "30", "--json")
+    settings_say(home, "chunking: {tokens: 30}")
+    code, out, err = run("reindex", "--json")
     assert code == 0
     body = json.loads(out)
     assert err == ""
@@ -193,6 +182,7 @@ def test_progress_is_told_now_and_then(home: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(progress_module, "SECONDS_BETWEEN_LINES", 0.0)
     monkeypatch.setattr(reindexing, "reindex", slow)
-    _, _, err = run("reindex", "--tokens", "30")
+    settings_say(home, "chunking: {tokens: 30}")
+    _, _, err = run("reindex")
     assert "1/3 documents · 70 passages (" in err
     assert "3/3 documents" in err

@@ -129,7 +129,7 @@ def test_what_is_written_after_a_removal_and_another_program_stays(
     holder = Holder(how, home, folder)
     try:
         remove(holder)
-        other = forked.run(forked.PROGRAM, "documents", env=environment(home))
+        other = forked.run(forked.PROGRAM, "show", "document", env=environment(home))
         assert other.returncode == 0, other.stderr
         state = (home / LOG).stat()
         assert holder.logs() == {(state.st_dev, state.st_ino)}

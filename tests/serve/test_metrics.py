@@ -17,9 +17,9 @@ from typer.testing import CliRunner
 from wellread.calls import Call
 from wellread.kb import KnowledgeBase
 from wellread.serve.cli import app
-from wellread.serve.features.learning.metric_bodies import TrendBody
 from wellread.serve.server.app import create_app
-from wellread.serve.web.metric_charts import trend_chart
+from wellread.serve.web.charts import trend_chart
+from wellread.store.schema.stored_values import Counted
 
 PAGE = {"accept": "text/html"}
 SECRET = "Rumpelstiltskin"
@@ -87,7 +87,7 @@ async def test_every_face_tells_the_same(
     }
     shown = json.loads(runner.invoke(app, ["metrics", "--json", "--period", "all"]).stdout)
     assert shown["sums"] == told["sums"]
-    table = runner.invoke(app, ["metrics", "--since", "2026-03"]).stdout
+    table = runner.invoke(app, ["metrics", "--from", "2026-03"]).stdout
     assert "answered with citations  2 (67%)" in table
     assert "gpt-4o-mini (openai)" in table
 
@@ -203,8 +203,9 @@ async def test_the_page_draws_what_it_tells(
 
 
 def test_a_trend_is_as_high_as_its_parts() -> None:
-    day = {"cited": 2, "unanswered": 1, "follow_ups": 0, "cost": 0.0}
-    trend = [TrendBody(start=NOW, asked=4, **day), TrendBody(start=NOW, asked=0, **_NONE)]
+    day: dict[str, Any] = {"cited": 2, "unanswered": 1, "follow_ups": 0, "cost": 0.0}
+    now = NOW.isoformat()
+    trend = [Counted(start=now, asked=4, **day), Counted(start=now, asked=0, **_NONE)]
     chart = trend_chart(trend, "day")
     assert chart is not None
     busy, idle = chart.stacks

@@ -1,4 +1,4 @@
-"""``wellread open``: the citation of an answer at its place, or a reason why not."""
+"""``wellread show citation``: the citation of an answer at its place, or a reason why not."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from wellread.identity import document_id
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
 from wellread.serve.cli import app
-from wellread.serve.features.asking.stored_answers import AROUND, opened_body
+from wellread.serve.features.kept_answers import AROUND, opened_body
 
 FERRY_QUESTION = "When does the ferry leave the harbour every morning?"
 
@@ -31,7 +31,7 @@ async def test_open_shows_the_quote_with_what_stands_around_it(
 ) -> None:
     given = await ask(kb, FERRY_QUESTION)
     first = given.citations[0]
-    result = runner.invoke(app, ["open"])
+    result = runner.invoke(app, ["show", "citation"])
     assert result.exit_code == 0, result.output
     assert f"[1] {first.title}" in result.output
     assert first.quote in " ".join(result.output.split())
@@ -42,7 +42,7 @@ async def test_open_as_json_joins_to_the_source(kb: KnowledgeBase, runner: CliRu
     given = await ask(kb, FERRY_QUESTION)
     await ask(kb, "What will be repaired in March?")
     for citation in given.citations:
-        command = ["--json", "open", str(citation.id), "--answer", given.id]
+        command = ["--json", "show", "citation", str(citation.id), "--answer", given.id]
         result = runner.invoke(app, command)
         assert result.exit_code == 0, result.output
         body = json.loads(result.stdout)
@@ -60,20 +60,20 @@ async def test_without_an_answer_named_the_newest_is_opened(
 ) -> None:
     await ask(kb, FERRY_QUESTION)
     newest = await ask(kb, "What will be repaired in March?")
-    body = json.loads(runner.invoke(app, ["--json", "open"]).stdout)
+    body = json.loads(runner.invoke(app, ["--json", "show", "citation"]).stdout)
     assert body["quote"] == newest.citations[0].quote
 
 
 async def test_what_cannot_be_opened_is_said(kb: KnowledgeBase, runner: CliRunner) -> None:
-    result = runner.invoke(app, ["open"])
+    result = runner.invoke(app, ["show", "citation"])
     assert result.exit_code != 0
     assert "there is no answer yet" in result.output
     given = await ask(kb, FERRY_QUESTION)
-    result = runner.invoke(app, ["open", "99"])
+    result = runner.invoke(app, ["show", "citation", "99"])
     assert result.exit_code != 0
     assert "the answer has no citation 99" in result.output
     assert f"it has {len(given.citations)}" in result.output
-    result = runner.invoke(app, ["open", "--answer", "ans_none"])
+    result = runner.invoke(app, ["show", "citation", "--answer", "ans_none"])
     assert result.exit_code != 0
     assert "there is no answer ans_none" in result.output
 

@@ -1,4 +1,4 @@
-"""``wellread similar`` and ``GET /api/similar``: past questions with what experts said."""
+"""``wellread feedback similar`` and ``GET /api/similar``: past questions with what experts said."""
 
 from __future__ import annotations
 
@@ -60,7 +60,9 @@ async def client(filled: Path) -> AsyncIterator[httpx.AsyncClient]:
 
 
 def told(runner: CliRunner, *options: str) -> dict[str, Any]:
-    done = runner.invoke(app, ["similar", ASKED, "--threshold", "0.3", *options, "--json"])
+    done = runner.invoke(
+        app, ["feedback", "similar", ASKED, "--threshold", "0.3", *options, "--json"]
+    )
     assert done.exit_code == 0, done.output
     body: dict[str, Any] = json.loads(done.stdout)
     return body
@@ -71,7 +73,7 @@ def scores(body: dict[str, Any]) -> list[int]:
 
 
 def test_the_command_prints_what_experts_said(runner: CliRunner, filled: Path) -> None:
-    done = runner.invoke(app, ["similar", ASKED, "--limit", "1"])
+    done = runner.invoke(app, ["feedback", "similar", ASKED, "--limit", "1"])
     assert done.exit_code == 0
     lines = [line.rstrip() for line in done.stdout.splitlines()]
     assert lines[0] == f"{ASKED}  1.00, rated 80/100"
@@ -100,10 +102,12 @@ def test_options_choose(
 
 def test_flags_are_told_when_true_and_none_is_said(runner: CliRunner, filled: Path) -> None:
     options = ["--rating", "40", "--compare", "eq", "--threshold", "0.3"]
-    assert "; harmful" in runner.invoke(app, ["similar", ASKED, *options]).stdout
-    none = runner.invoke(app, ["similar", "Is the moon made of cheese?", "--threshold", "0.9"])
+    assert "; harmful" in runner.invoke(app, ["feedback", "similar", ASKED, *options]).stdout
+    none = runner.invoke(
+        app, ["feedback", "similar", "Is the moon made of cheese?", "--threshold", "0.9"]
+    )
     assert none.stdout.strip() == "No past question is like this one."
-    assert runner.invoke(app, ["similar", ASKED, "--topic", "nowhere"]).exit_code == 1
+    assert runner.invoke(app, ["feedback", "similar", ASKED, "--topic", "nowhere"]).exit_code == 1
 
 
 async def test_the_route_says_the_same(client: httpx.AsyncClient) -> None:
@@ -162,5 +166,5 @@ async def test_an_answer_given_here_is_one_of_them(
     assert (one["answerId"], one["documentId"], one["score"]) == (answered.id, "", 10)
     assert one["correction"] == "It is 24 euros for a year."
     assert one["collection"] == "library"
-    plain = runner.invoke(app, ["similar", ASKED])
+    plain = runner.invoke(app, ["feedback", "similar", ASKED])
     assert "Corrected: It is 24 euros for a year." in plain.stdout

@@ -23,8 +23,8 @@ from wellread.answers import (
     VerdictName,
     View,
 )
-from wellread.serve.features.asking.answer_bodies import answer_body, event_body, evidence_body
-from wellread.serve.features.bodies import view_url
+from wellread.serve.features.answering import answer_body, event_body
+from wellread.serve.views import json_of, view_url
 from wellread.types import AppliedLimit, Box, Locator, Span
 
 SENTENCE = Sentence(
@@ -165,7 +165,7 @@ ANSWER_BODY = {
 
 
 def test_every_field_of_an_answer_arrives() -> None:
-    assert answer_body(ANSWER).model_dump(mode="json") == ANSWER_BODY
+    assert json_of(answer_body(ANSWER)) == ANSWER_BODY
 
 
 def test_every_event_has_its_name_and_body() -> None:
@@ -175,7 +175,7 @@ def test_every_event_has_its_name_and_body() -> None:
         SentenceEvent(sentence=SENTENCE),
         FinalEvent(answer=ANSWER),
     )
-    shown = [(name, body.model_dump(mode="json")) for name, body in map(event_body, events)]
+    shown = [(name, json_of(body)) for name, body in map(event_body, events)]
     assert shown == [
         ("step", {"name": "s", "seconds": 1.5, "found": 6}),
         ("token", {"text": "It "}),
@@ -186,7 +186,7 @@ def test_every_event_has_its_name_and_body() -> None:
 
 def test_evidence_is_shown_with_its_place() -> None:
     (piece,) = evidence_of("The tide turns at six.")
-    body = evidence_body(piece).model_dump(mode="json")
+    body = json_of(piece)
     assert body["key"] == "e1"
     assert body["quote"] == "The tide turns at six."
     assert body["viewUrl"] == "/view/doc_1?start=0&end=22&version=ver_1#cited"

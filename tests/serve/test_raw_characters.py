@@ -100,13 +100,13 @@ async def test_no_answer_page_or_export_of_the_server_holds_them(
     "command",
     [
         ("ask", "How much was the ferry Osprey bought for?"),
-        ("documents",),
+        ("show", "document"),
         ("search", "ferry"),
-        ("entity", "osprey"),
-        ("jobs", "show", f"job{BAD}"),
+        ("show", "entity", "osprey"),
+        ("jobs", f"job{BAD}"),
         ("remove", f"job{BAD}"),
         ("add", f"/nowhere{BAD}\n{FORGED}"),
-        ("import", f"/nowhere{BAD}"),
+        ("backup", "import", f"/nowhere{BAD}"),
     ],
     ids=lambda command: command[0],
 )
@@ -124,8 +124,8 @@ def test_the_name_of_a_file_forges_no_line_of_a_report(
     lines = result.output.splitlines()
     assert not any(line.startswith(FORGED) for line in lines)
     assert any(line.startswith("failed   /") and FORGED in line for line in lines)
-    (job, *_) = json.loads(runner.invoke(app, ["jobs", "--json"]).output)
-    shown = runner.invoke(app, ["jobs", "show", job["id"]]).output.splitlines()
+    (job, *_) = json.loads(runner.invoke(app, ["jobs", "--json"]).output)["items"]
+    shown = runner.invoke(app, ["jobs", job["id"]]).output.splitlines()
     assert not any(line.strip().startswith(FORGED) for line in shown)
 
 

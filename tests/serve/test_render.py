@@ -17,7 +17,7 @@ from wellread.answers import (
     Verdict,
     VerdictName,
 )
-from wellread.serve.features.asking import answer_print as render
+from wellread.serve.features import answering as render
 from wellread.types import Locator, Span
 
 LINK = "https://example.org/" + "a-rather-long-path/" * 8 + "paper.pdf#page=5"

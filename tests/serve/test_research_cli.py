@@ -19,11 +19,12 @@ from tests.doubles import forked
 from tests.doubles.gated_search import PATIENCE, SearchGate
 from typer.testing import CliRunner
 
+from wellread.config import ResearchSettings
 from wellread.errors import StoreError
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.research.research import usual_limits
 from wellread.serve.cli import app, research_cli
-from wellread.serve.features.researching.research_plans import short_limits
+from wellread.serve.features.researching import short_limits
 from wellread.store.catalogue.asking.research_records import ResearchRun
 from wellread.testing.embedding import ReadableEmbedder
 
@@ -57,7 +58,7 @@ def kept(home: Path) -> list[ResearchRun]:
 
 def asking(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every plan needs a yes."""
-    monkeypatch.setenv("WELLREAD_RESEARCH_AUTO_SECONDS", "0")
+    monkeypatch.setattr(ResearchSettings, "auto_seconds", 0.0)
 
 
 def test_the_plan_comes_first_and_the_report_has_signs_sources_and_an_end(
@@ -218,7 +219,7 @@ def test_runs_are_listed_and_shown(runner: CliRunner) -> None:
     assert re.search(rf"{name} .* done ", listed)
     assert run(runner, "--show", name[:10])[1] == first
     assert run(runner, "--show", "last")[1] == first
-    (row,) = json.loads(run(runner, "--list", "--json")[1])["runs"]
+    (row,) = json.loads(run(runner, "--list", "--json")[1])["items"]
     assert (row["id"], row["state"], row["question"]) == (name, "done", ASKED)
     shown = json.loads(run(runner, "--show", name, "--json")[1])
     assert shown["report"]["id"] == name
@@ -270,7 +271,7 @@ def interrupting(gate: SearchGate, *, times: int) -> None:
 def test_ctrl_c_answers_from_what_was_found(
     runner: CliRunner, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("WELLREAD_RESEARCH_SIDE_BY_SIDE", "1")
+    monkeypatch.setattr(ResearchSettings, "side_by_side", 1)
     interrupting(SearchGate(monkeypatch, free=1), times=1)
     code, out, err = run(runner, ASKED)
     assert code == 0
@@ -287,7 +288,7 @@ def test_ctrl_c_answers_from_what_was_found(
 def test_a_second_ctrl_c_stops_and_the_run_goes_on_later(
     runner: CliRunner, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("WELLREAD_RESEARCH_SIDE_BY_SIDE", "1")
+    monkeypatch.setattr(ResearchSettings, "side_by_side", 1)
     interrupting(SearchGate(monkeypatch, free=1), times=2)
     code, out, err = run(runner, ASKED)
     assert (code, out) == (130, "")
@@ -303,7 +304,7 @@ def test_a_second_ctrl_c_stops_and_the_run_goes_on_later(
 def test_a_run_that_nobody_works_on_is_cancelled_at_once(
     runner: CliRunner, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("WELLREAD_RESEARCH_SIDE_BY_SIDE", "1")
+    monkeypatch.setattr(ResearchSettings, "side_by_side", 1)
     interrupting(SearchGate(monkeypatch, free=1), times=2)
     run(runner, ASKED)
     code, out, _ = run(runner, "--cancel", "last")
@@ -314,7 +315,7 @@ def test_a_run_that_nobody_works_on_is_cancelled_at_once(
 def test_a_run_at_work_is_asked_to_stop_and_taken_up_by_nobody_else(
     runner: CliRunner, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("WELLREAD_RESEARCH_SIDE_BY_SIDE", "1")
+    monkeypatch.setattr(ResearchSettings, "side_by_side", 1)
     gate = SearchGate(monkeypatch, free=1)
     told: list[Any] = []
 

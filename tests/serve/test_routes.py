@@ -18,8 +18,7 @@ import wellread.serve.api
 import wellread.serve.openai
 import wellread.serve.web.pages
 from wellread.kb import KnowledgeBase
-from wellread.serve.guards.foreign_requests import _is_visit
-from wellread.serve.guards.request_bodies import BodyLimits
+from wellread.serve.guards.incoming import BodyLimits, _is_visit
 from wellread.serve.guards.route_rules import RouteRules, route_of, rules
 from wellread.serve.guards.work_limits import work_at
 from wellread.serve.server.app import ROUTERS, create_app

@@ -10,25 +10,29 @@ from pathlib import Path
 
 import httpx
 import pytest
-from pydantic import BaseModel
+from tests.serve.conftest import schema_of
 
 from wellread.config import settings_table
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.serve.api.ask_api import AskRequest
 from wellread.serve.api.doc_pages import api_page, settings_page
-from wellread.serve.api.material_api import HealthBody
 from wellread.serve.api.research_api import ResearchAsked, StartRequest
-from wellread.serve.features.asking.answer_bodies import AskResponse
-from wellread.serve.features.asking.archive_answers import QueryResponse
-from wellread.serve.features.bodies import ErrorBody
-from wellread.serve.features.entity_listing import EntitiesBody
-from wellread.serve.features.job_views import JobDetailBody, JobsBody
-from wellread.serve.features.story_views import StoryListBody
+from wellread.serve.features.answer_forms import QueryResponse
+from wellread.serve.features.answering import AskResponse
+from wellread.serve.features.entities_shown import EntitiesBody
+from wellread.serve.features.feature import ErrorBody
+from wellread.serve.features.home_and_jobs import HealthBody, JobDetailBody, JobsBody
+from wellread.serve.features.timelines_shown import StoryListBody
 from wellread.serve.server.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 
 DOCS = Path(__file__).parents[2] / "docs"
+
+
+def names_of(kind: type) -> set[str]:
+    fields = schema_of(kind).model_fields
+    return {field.alias or name for name, field in fields.items()}
 
 
 def examples(name: str) -> list[str]:
@@ -56,15 +60,15 @@ def test_the_page_of_settings_has_every_setting_with_its_help() -> None:
 @pytest.mark.parametrize(
     "model", [AskRequest, AskResponse, ErrorBody, HealthBody, JobsBody, JobDetailBody]
 )
-def test_the_examples_fit_their_schemas_and_show_every_field(model: type[BaseModel]) -> None:
+def test_the_examples_fit_their_schemas_and_show_every_field(model: type) -> None:
     found = examples(model.__name__)
     assert found
     shown: set[str] = set()
     for example in found:
         body = json.loads(example)
         shown |= set(body)
-        assert model.model_validate(body)
-    assert shown == {field.alias or name for name, field in model.model_fields.items()}
+        assert schema_of(model).model_validate(body)
+    assert shown == names_of(model)
 
 
 def test_the_requests_that_the_page_on_research_shows_are_taken() -> None:
@@ -89,11 +93,11 @@ def test_every_error_name_and_status_is_documented() -> None:
 
 
 @pytest.mark.parametrize("model", [QueryResponse, EntitiesBody, StoryListBody])
-def test_the_examples_of_the_archive_fit_their_schemas(model: type[BaseModel]) -> None:
+def test_the_examples_of_the_archive_fit_their_schemas(model: type) -> None:
     (example,) = examples(model.__name__)
     body = json.loads(example)
-    assert model.model_validate(body)
-    assert set(body) == {field.alias or name for name, field in model.model_fields.items()}
+    assert schema_of(model).model_validate(body)
+    assert set(body) == names_of(model)
 
 
 def commands() -> list[list[str]]:

@@ -117,9 +117,9 @@ async def test_no_span_holds_words_of_a_question_or_a_source(
 async def test_the_log_names_the_trace(
     kb: KnowledgeBase, collector: Collector, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.INFO, "wellread.serve.guards.request_log"):
+    with caplog.at_level(logging.INFO, "wellread.serve.guards.refusals"):
         await asked(traced(kb, collector.url), QUESTION, traceparent=CALLER)
-    (line,) = [one for one in caplog.records if one.name.endswith("request_log")]
+    (line,) = [one for one in caplog.records if one.name.endswith("refusals")]
     assert vars(line)["trace"] == CALLER.split("-")[1]
 
 

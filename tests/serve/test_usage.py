@@ -1,4 +1,4 @@
-"""``wellread usage`` and ``GET /api/usage``."""
+"""``wellread metrics --usage`` and ``GET /api/usage``."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ def spent(tmp_path: Path) -> Path:
 
 def run(home: Path, *args: str, daily: str = "") -> str:
     environ = {"WELLREAD_BUDGET_DAILY": daily, "COLUMNS": "200"}
-    result = CliRunner().invoke(app, ["--home", str(home), "usage", *args], env=environ)
+    result = CliRunner().invoke(
+        app, ["--home", str(home), "metrics", "--usage", *args], env=environ
+    )
     assert result.exit_code == 0, result.output
     return result.stdout
 

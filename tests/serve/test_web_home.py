@@ -6,7 +6,7 @@ import asyncio
 import re
 import shutil
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from wellread.calls import EMBED_PASSAGE, Call
 from wellread.config import settings_table
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.server.app import create_app
-from wellread.serve.web.day_chart import day_chart
+from wellread.serve.web.charts import stack_chart
 from wellread.testing.embedding import ReadableEmbedder
 
 PAGE = {"accept": "text/html"}
@@ -126,23 +126,21 @@ async def test_the_slowest_step_stands_first(kb: KnowledgeBase, client: httpx.As
 async def test_only_the_newest_answers_are_measured(
     kb: KnowledgeBase, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wellread.serve.features.asking.step_latencies.ANSWERS_MEASURED", 2)
+    monkeypatch.setattr("wellread.serve.features.figures.ANSWERS_MEASURED", 2)
     for number, seconds in enumerate((9.0, 1.0, 1.0)):
         keep_answer(kb, f"ans_{number}", [Step(name="draft", seconds=seconds)])
     (step,) = (await client.get("/usage?format=json")).json()["steps"]
     assert step == {"name": "draft", "answers": 2, "median": 1.0, "p95": 1.0}
 
 
-def test_a_chart_has_each_day_and_no_bar_for_nothing() -> None:
-    first = datetime(2026, 2, 27, tzinfo=UTC).date()
-    chart = day_chart({first + timedelta(days=2): 4.0, first: 1.0}, first, 3)
-    assert [bar.day.isoformat() for bar in chart.bars] == ["2026-02-27", "2026-02-28", "2026-03-01"]
-    low, none, high = (bar.height for bar in chart.bars)
-    assert (none, high) == (0, 4 * low)
-    assert chart.highest == chart.bars[2]
-    assert all(bar.x >= 0 and bar.x + bar.width <= chart.width for bar in chart.bars)
-    assert all(bar.y >= 0 for bar in chart.bars)
-    assert day_chart({}, first, 3).highest is None
+def test_a_chart_has_no_bar_for_nothing() -> None:
+    chart = stack_chart([("27", {"bar": 1.0}), ("28", {"bar": 0.0}), ("01", {"bar": 4.0})])
+    low, none, high = chart.stacks
+    assert (none.pieces, high.pieces[0].height) == ((), 4 * low.pieces[0].height)
+    assert chart.highest == high
+    assert all(one.x >= 0 and one.x + one.width <= chart.width for one in chart.stacks)
+    assert high.pieces[0].y >= 0
+    assert stack_chart([("27", {"bar": 0.0})]).highest is None
 
 
 # --- settings and health ---------------------------------------------------------------------

@@ -197,7 +197,13 @@ def fingerprint(home: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     "command",
-    [["documents"], ["ask", ASKED], ["verify", "--repair"], ["add", __file__], ["remove", "x"]],
+    [
+        ["show", "document"],
+        ["ask", ASKED],
+        ["verify", "--repair"],
+        ["add", __file__],
+        ["remove", "x"],
+    ],
     ids=lambda words: words[0],
 )
 def test_a_newer_home_is_refused_untouched(tmp_path: Path, command: list[str]) -> None:

@@ -22,7 +22,7 @@ from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.retrieve.search import search
 from wellread.ask.understand.analyse import LONGEST_QUESTION, analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.ask_settings import CacheSettings
+from wellread.config import CacheSettings
 from wellread.errors import WellreadError
 from wellread.evaluation.cases import Case
 from wellread.evaluation.scores import Run, Scored, score

@@ -32,8 +32,7 @@ from typing import IO, Any, cast
 
 import yaml
 
-from wellread.ask_settings import without_password
-from wellread.config import SETTINGS_FILE, settings_table
+from wellread.config import SETTINGS_FILE, settings_table, without_password
 from wellread.errors import DamageError, SourceError, StoreError
 from wellread.ingest.pipeline.commit import drop_noted, writing
 from wellread.kb import KnowledgeBase

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypedDict, Unpack
 
-from wellread.ask_settings import Role
 from wellread.calls import ANSWER
-from wellread.config import Settings, load_settings
+from wellread.config import Role, Settings, load_settings
 from wellread.errors import WellreadError
 from wellread.identity import LOCAL, Asker
 from wellread.kb.home_catalogue import CataloguePlace, made_home
@@ -39,7 +38,6 @@ from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.documents.reindexing import LiveIndex
 
 INGEST_LOCK = "ingest.lock"
-CHECK_VECTORS = "check_vectors.npz"  # of texts that were only read for a check, by content
 CHUNKING_VERSION = 1  # raise it when ``ingest/parsing/parse.py`` cuts differently
 SCHEMA_VERSION = 1
 

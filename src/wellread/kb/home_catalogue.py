@@ -119,8 +119,8 @@ def _on_server(home: Path, url: str, upgrading: Callable[[], object]) -> Catalog
         raise DamageError(
             f"the database of catalogue.url holds no catalogue, and {home} holds what belongs to "
             "one",
-            hint="'wellread export', then 'wellread import' into a new --home, moves a base there; "
-            "one that was lost comes back from the server's own backup",
+            hint="'wellread backup export', then 'backup import' into a new --home, moves a "
+            "base there; one that was lost comes back from the server's own backup",
         ) from error
 
 

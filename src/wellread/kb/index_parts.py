@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
-from wellread.config import EmbeddingSettings
-from wellread.config.index_settings import IndexSettings
+from wellread.config import PASSWORD_ENV, EmbeddingSettings, IndexSettings
 from wellread.errors import FingerprintError, ModelError, SettingsError, StoreError
 from wellread.models.base import Embedder
 from wellread.models.embedders.open_embedder import CachedEmbedder
@@ -197,7 +196,7 @@ class Indexes:
 
     def _of(self, backend: str) -> Path | ServiceAddress:
         if backend == self._settings.service:
-            password = os.environ.get(self._settings.password_env, "")
+            password = os.environ.get(PASSWORD_ENV, "")
             return ServiceAddress(url=self._settings.url, base=self._base_id(), password=password)
         return self._folder if backend == EMBEDDED else self._folder / backend
 

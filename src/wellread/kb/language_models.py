@@ -16,8 +16,8 @@ from typing import Literal
 
 from anyio import to_thread
 
-from wellread.ask_settings import BudgetSettings, GenerationSettings, Role
 from wellread.calls import ANSWER, MODEL_CALL, Call, Work, ended
+from wellread.config import BudgetSettings, GenerationSettings, Role
 from wellread.errors import BudgetError, ModelError, StoreError
 from wellread.models.base import LanguageModel, Piece, Prompt
 from wellread.models.recording import RecordedModel, tariff_of

@@ -45,7 +45,7 @@ def cited_place(kb: KnowledgeBase, given: Any) -> BetterCitation:
     version = kb.catalogue.live_versions([known]).get(known)
     if document is None or version is None:
         raise UnknownNameError(
-            f"there is no document {known!r}", hint="'wellread documents' lists them"
+            f"there is no document {known!r}", hint="'wellread show document' lists them"
         )
     words = given.get("words")
     span = _of_words(document.text, words) if words else _of_numbers(document.text, given)

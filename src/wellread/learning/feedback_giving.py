@@ -100,7 +100,7 @@ def known_feedback(kb: KnowledgeBase, answer_id: str, author: str) -> Feedback:
     if found is None:
         raise UnknownNameError(
             f"there is no feedback on the answer {answer.id}",
-            hint="'wellread feedback list' shows what there is",
+            hint="'wellread feedback' shows what there is",
         )
     return found
 

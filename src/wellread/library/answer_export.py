@@ -20,7 +20,7 @@ from wellread.answer_text import (
 )
 from wellread.answers import NOBODY, Answer, Citation, Sentence
 from wellread.ask.deliver.cite import styled
-from wellread.ask_settings import Style
+from wellread.config import Style
 from wellread.kb import KnowledgeBase
 from wellread.library.works import bibtex, csl_item, notes_of, place_and_verdict, works_of
 from wellread.store.schema.stored_values import StoredAnswer

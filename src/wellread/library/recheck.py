@@ -111,7 +111,7 @@ def named_answer(kb: KnowledgeBase, given: str, owner: str) -> tuple[StoredAnswe
 
 def _there(found: tuple[StoredAnswer, Answer] | None, given: str) -> tuple[StoredAnswer, Answer]:
     if found is None:
-        raise UnknownNameError(f"there is no answer {given!r}", hint="see 'wellread answers list'")
+        raise UnknownNameError(f"there is no answer {given!r}", hint="see 'wellread answers'")
     return found
 
 

@@ -20,8 +20,9 @@ import numpy as np
 from anyio import CancelScope, to_thread
 from numpy.typing import NDArray
 
-from wellread.ask_settings import GenerationSettings, Role
+from wellread.config import Role
 from wellread.calls import EMBED_PASSAGE, EMBED_QUERY, Call
+from wellread.config import GenerationSettings
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import (
     Closeable,
@@ -61,23 +62,13 @@ class Cost:
 
 
 LISTED = Tariff()
-SET_PRICES = (
-    "set generation.input_price and generation.output_price, or those of the fallback and the "
-    "cheap model"
-)
+SET_PRICES = "set generation.input_price and generation.output_price"
 
 
 def tariff_of(settings: GenerationSettings, role: Role = "model") -> Tariff:
     """What the settings say of the price of the model in that role."""
-    match role:
-        case "fallback_model":
-            return Tariff(
-                read=settings.fallback_input_price, written=settings.fallback_output_price
-            )
-        case "cheap_model":
-            return Tariff(read=settings.cheap_input_price, written=settings.cheap_output_price)
-        case "judge_model":
-            return LISTED
+    if role != "model":
+        return LISTED
     return Tariff(read=settings.input_price, written=settings.output_price)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -21,14 +22,11 @@ from wellread.serve.error_shapes import Problem
 from wellread.text.words import escaped_json, harmless
 
 if TYPE_CHECKING:  # the stores and models, which `--help` must not load
-    from pydantic import BaseModel
-
     from wellread.config import Settings
     from wellread.kb import Given, KnowledgeBase
     from wellread.store.base import Fingerprint
 
-    BodyT = TypeVar("BodyT", bound=BaseModel)
-
+ShownT = TypeVar("ShownT")
 logger = logging.getLogger(__name__)
 
 SHORT_ID = 12  # characters of an id that are enough to name a thing
@@ -166,18 +164,34 @@ class Terminal:
 
         return (self.home or default_home()).expanduser().absolute()
 
-    def show(self, body: BodyT, printed: Callable[[Console, BodyT], None]) -> None:
-        """Write ``body`` as JSON where that was asked for, else as ``printed`` prints it."""
+    def show(self, value: ShownT, printed: Callable[[Console, ShownT], None]) -> None:
+        """Write ``value`` as JSON where that was asked for, else as ``printed`` prints it."""
         if self.json:
-            self.write_json(body)
+            self.write_json(value)
         else:
-            printed(self.out, body)
+            printed(self.out, value)
+
+    def show_list(
+        self,
+        items: Sequence[object],
+        printed: Callable[[Console], None],
+        total: int | None = None,
+    ) -> None:
+        """Write a list, part of ``total`` things, in the one shape that lists have as JSON."""
+        if self.json:
+            self.write_list(items, total)
+        else:
+            printed(self.out)
+
+    def write_list(self, items: Sequence[object], total: int | None = None) -> None:
+        """Write a list as JSON; without a ``total`` it is all there is."""
+        self.write_json({"items": list(items), "total": len(items) if total is None else total})
 
     def write_json(self, value: object) -> None:
-        """Write one JSON value, which may hold bodies, to standard output."""
-        told = json.dumps(
-            value, ensure_ascii=False, indent=2, default=lambda body: body.model_dump(mode="json")
-        )
+        """Write one JSON value, which may hold values that faces show, to standard output."""
+        from wellread.serve.views import json_of  # noqa: PLC0415 - loads pydantic
+
+        told = json.dumps(value, ensure_ascii=False, indent=2, default=json_of)
         typer.echo(escaped_json(told))
 
     def write_problem(self, problem: Problem) -> None:

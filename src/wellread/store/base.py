@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.config.index_settings import LANCEDB
+from wellread.config import LANCEDB
 from wellread.types import Candidate, Filters, Kind, Span
 
 

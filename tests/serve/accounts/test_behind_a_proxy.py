@@ -14,7 +14,7 @@ from tests.serve.accounts.conftest import OUR_PAGE, Visitor, signed_in
 
 from wellread.kb import KnowledgeBase
 from wellread.serve.server.app import server_config
-from wellread.serve.server.json_logs import JsonLines
+from wellread.serve.server.probes import JsonLines
 from wellread.store.catalogue.accounts.sign_in_records import Accounts
 
 PROXY, CLIENT = "10.0.0.1", "203.0.113.7"
@@ -96,7 +96,7 @@ def lines() -> Iterator[list[str]]:
 
     handler = Kept()
     handler.setFormatter(JsonLines())
-    logger = logging.getLogger("wellread.serve.guards.request_log")
+    logger = logging.getLogger("wellread.serve.guards.refusals")
     before = logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)

@@ -18,11 +18,11 @@ import pytest
 from fastapi import FastAPI
 from tests.serve.accounts.conftest import SECRET, Visitor
 
-from wellread.config.team_settings import OidcSettings
+from wellread.config import OidcSettings
 from wellread.errors import SettingsError
 from wellread.kb import KnowledgeBase
-from wellread.serve.features.accounts.identity_provider import provider_of
 from wellread.serve.server.app import create_app
+from wellread.serve.web.identity_provider import provider_of
 from wellread.store.catalogue.accounts.sign_in_records import Accounts
 
 pytest.importorskip("authlib")

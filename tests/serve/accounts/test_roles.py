@@ -25,9 +25,9 @@ from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import seen_by
 from wellread.learning.feedback_giving import give_feedback
 from wellread.serve.guards.route_rules import rules
-from wellread.serve.web.ingest_runs import _ingest
-from wellread.serve.web.page_images import PageImages
+from wellread.serve.web.document_layout import PageImages
 from wellread.serve.web.pages import document_pages
+from wellread.serve.web.runs import _ingest
 from wellread.store.catalogue.accounts.sign_in_records import Accounts, Deed
 from wellread.store.schema.stored_values import User
 from wellread.store.schema.tables import metadata
@@ -262,7 +262,6 @@ OPENED = [
     "fetch id {passage}",
     "open_source source {id}",
     "open_source source {passage}",
-    "read uri wellread://documents/{id}",
 ]
 
 
@@ -287,10 +286,8 @@ async def test_every_way_to_open_a_document_is_in_the_log_with_its_id(
             else:
                 tool, *words = named.split(" ")
                 arguments = dict(zip(words[::2], words[1::2], strict=True))
-                reading = ("resources/read", arguments)
-                used = ("tools/call", {"name": tool, "arguments": arguments})
-                sent = reading if tool == "read" else used
-                reply = await call(client, session, *sent)
+                sent = {"name": tool, "arguments": arguments}
+                reply = await call(client, session, "tools/call", sent)
                 assert '"isError":true' not in reply.text, (way, reply.text)
             assert reply.status_code == 200, (way, reply.text)
             log = accounts.audit.newest(action="opened")
@@ -448,12 +445,10 @@ CHANGES_OF_ONES_OWN: list[tuple[str, dict[str, object]]] = [
     ("PATCH /api/preferences", {"length": "short"}),
     ("POST /preferences", {"length": "long"}),
     ("POST /preferences/learned", {"consent": "yes"}),
-    ("POST /api/notices/seen", {"ids": [1]}),
     ("POST /notices/seen", {"notice": "1"}),
     ("PATCH /api/gaps/{gap_id}", {"status": "closed"}),
     ("POST /gaps/{gap_id}/status", {"status": "open", "cluster": "c1"}),
     ("POST /api/research/{run_id}/start", {}),
-    ("POST /api/research/{run_id}/resume", {}),
     ("POST /api/research/{run_id}/cancel", {}),
     ("DELETE /api/research/{run_id}", {}),
     ("DELETE /api/sessions/{session_id}", {}),

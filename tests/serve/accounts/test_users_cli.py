@@ -1,4 +1,4 @@
-"""``wellread users``, ``groups``, ``grants``, ``keys`` and ``audit``."""
+"""``wellread users``: accounts, groups, grants, keys and the audit log."""
 
 from __future__ import annotations
 
@@ -23,6 +23,12 @@ def told(runner: CliRunner, *words: str, given: str = "") -> Any:
     return json.loads(result.stdout)
 
 
+def listed_by(runner: CliRunner, *words: str) -> Any:
+    body = told(runner, *words)
+    assert body["total"] == len(body["items"])
+    return body["items"]
+
+
 def refused(runner: CliRunner, *words: str, given: str = "") -> str:
     result = runner.invoke(app, ["--json", *words], input=given)
     assert result.exit_code == 1
@@ -40,29 +46,35 @@ def test_a_team_is_set_up_from_the_command_line(runner: CliRunner, home: Path) -
     assert (root["name"], root["role"]) == ("root", "admin")
     assert "nobody to ask" in refused(runner, "users", "add", "ana")
     told(runner, "users", "add", "ana", "--password-stdin", given=SECRET + "\n")
-    assert told(runner, "users", "role", "ana", "editor")["role"] == "editor"
-    told(runner, "groups", "add", "crew")
-    (crew,) = told(runner, "groups", "join", "crew", "ana")
+    assert told(runner, "users", "change", "ana", "--role", "editor")["role"] == "editor"
+    told(runner, "users", "group", "crew")
+    (crew,) = listed_by(runner, "users", "group", "crew", "--add", "ana")
     assert crew["members"] == ["ana"]
-    (grant,) = told(runner, "grants", "add", "town", "--group", "crew", "--role", "reader")
+    (grant,) = listed_by(runner, "users", "grant", "town", "--group", "crew", "--role", "reader")
     assert grant == {"collection": "town", "role": "reader", "user": "", "group": "crew"}
-    assert "one of them" in refused(runner, "grants", "add", "town")
-    assert "no user" in refused(runner, "grants", "add", "town", "--user", "bo")
-    key = told(runner, "keys", "new", "ana", "--name", "notes", "--scope", "read", "--days", "7")
+    assert "one of them" in refused(runner, "users", "grant", "town")
+    assert "no user" in refused(runner, "users", "grant", "town", "--user", "bo")
+    key = told(runner, "users", "key", "ana", "--name", "notes", "--scope", "read", "--days", "7")
     assert key["key"].startswith("wr_")
-    (listed,) = told(runner, "keys", "list", "--user", "ana")
+    (listed,) = listed_by(runner, "users", "key")
     assert "key" not in listed
     assert listed["start"] == key["key"][:10]
-    assert "no scope" in refused(runner, "keys", "new", "ana", "--scope", "all")
-    told(runner, "keys", "revoke", "notes")
-    assert told(runner, "keys", "list") == []
-    assert told(runner, "users", "disable", "ana")["disabled"]
-    assert not told(runner, "users", "enable", "ana")["disabled"]
-    assert told(runner, "grants", "remove", "town", "--group", "crew") == []
+    assert "no scope" in refused(runner, "users", "key", "ana", "--scope", "all")
+    told(runner, "users", "key", "--revoke", "notes")
+    assert listed_by(runner, "users", "key") == []
+    assert told(runner, "users", "change", "ana", "--disable")["disabled"]
+    assert not told(runner, "users", "change", "ana", "--enable")["disabled"]
+    revoked = listed_by(runner, "users", "grant", "town", "--group", "crew", "--revoke")
+    assert revoked == []
+    (crew,) = listed_by(runner, "users", "group", "crew", "--take", "ana")
+    assert crew["members"] == []
+    assert listed_by(runner, "users", "group", "crew", "--remove") == []
+    assert "no group" in refused(runner, "users", "group", "fleet", "--take", "ana")
+    assert "nothing to change" in refused(runner, "users", "change", "ana")
     assert "last admin" in refused(runner, "users", "remove", "root")
     assert told(runner, "users", "remove", "ana", "--forget")["purged"]
-    assert [one["name"] for one in told(runner, "users", "list")] == ["root"]
-    log = told(runner, "audit")
+    assert [one["name"] for one in listed_by(runner, "users")] == ["root"]
+    log = listed_by(runner, "users", "audit")
     assert [one["user"] for one in log] == [""] * len(log)
     assert log[-1]["target"].startswith("users add usr_")
     held = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
@@ -72,7 +84,7 @@ def test_a_team_is_set_up_from_the_command_line(runner: CliRunner, home: Path) -
 def test_tables_are_for_people(runner: CliRunner) -> None:
     words = ["users", "add", "root", "--role", "admin", "--password-stdin"]
     assert runner.invoke(app, words, input=SECRET + "\n").exit_code == 0
-    for command in (["users", "list"], ["keys", "new", "root"], ["keys", "list"], ["audit"]):
+    for command in (["users"], ["users", "key", "root"], ["users", "key"], ["users", "audit"]):
         result = runner.invoke(app, command)
         assert result.exit_code == 0, result.stderr
         assert result.stdout.strip()

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.serve.openai.conftest import listening
 
+from wellread.config import ServeSettings
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder
 
@@ -22,13 +23,15 @@ def place(filled_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     """Where a server listens that waits a moment for headers."""
     home = tmp_path_factory.mktemp("connections") / "home"
     shutil.copytree(filled_home, home)
-    overrides = {"serve": {"header_seconds": 0.3}}
+    patch = pytest.MonkeyPatch()
+    patch.setattr(ServeSettings, "header_seconds", 0.3)
     with (
-        open_kb(home, overrides=overrides, embedder=ReadableEmbedder()) as kb,
+        open_kb(home, embedder=ReadableEmbedder()) as kb,
         listening(kb) as address,
     ):
         host, _, port = address.removeprefix("http://").rpartition(":")
         yield host, int(port)
+    patch.undo()
 
 
 def reply_to(place: tuple[str, int], *pieces: bytes) -> bytes:

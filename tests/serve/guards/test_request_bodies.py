@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import anyio
 import httpx
 import pytest
 from tests.serve.test_api_errors import app_client, assert_problem
 
+from wellread.config import ServeSettings
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder
 
@@ -81,13 +81,15 @@ async def test_json_of_endless_depth_is_refused(client: httpx.AsyncClient, level
 
 
 @pytest.mark.parametrize("path", ["/api/ask", "/library/upload", "/v1/chat/completions", "/mcp"])
-async def test_a_body_that_never_ends_is_not_waited_for(home: Path, path: str) -> None:
+async def test_a_body_that_never_ends_is_not_waited_for(
+    home: Path, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def dripping() -> AsyncIterator[bytes]:
         yield b"--x\r\n"
         await anyio.sleep_forever()
 
-    overrides: dict[str, Any] = {"serve": {"body_seconds": 0.05}}
-    with open_kb(home, overrides=overrides, embedder=ReadableEmbedder()) as kb:
+    monkeypatch.setattr(ServeSettings, "body_seconds", 0.05)
+    with open_kb(home, embedder=ReadableEmbedder()) as kb:
         async with app_client(kb) as client:
             headers = {"content-type": "multipart/form-data; boundary=x"}
             response = await client.post(path, content=dripping(), headers=headers)

@@ -15,10 +15,10 @@ from tests.serve.test_api_errors import assert_problem
 
 from wellread.kb import KnowledgeBase
 from wellread.library import check_text
-from wellread.serve.api import ask_api, query_api
+from wellread.serve.api import ask_api
 from wellread.serve.guards import work_limits
 from wellread.serve.guards.work_limits import WorkQueue, WorkQueues
-from wellread.serve.openai import delivery
+from wellread.serve.openai import chat_completions
 from wellread.serve.server.app import create_app
 
 CHECK = {"text": "The ferry was bought in 2021.", "sources": [{"text": "It was bought in 2021."}]}
@@ -150,7 +150,7 @@ async def test_the_work_of_a_client_that_left_is_stopped(
         finally:
             ended.set()
 
-    for module in (ask_api, query_api, delivery):
+    for module in (ask_api, chat_completions):
         monkeypatch.setattr(module, "answer", endless)
     caller = Caller(kb, path, body)
     task = caller.start()

@@ -44,26 +44,13 @@ def run(home: Path, *words: str) -> str:
 
 
 def test_the_command_shows_them_once(told: Path) -> None:
-    assert "1 notice for you" in run(told, "stats")
-    [kept] = json.loads(run(told, "notices", "--keep", "--json"))["notices"]
+    assert "1 notice for you" in run(told, "collections")
+    [kept] = json.loads(run(told, "feedback", "notices", "--keep", "--json"))["items"]
     assert (kept["owner"], kept["kind"], kept["seenAt"]) == ("mara", "correction_expired", None)
-    assert f"mara: {TEXT}" in run(told, "notices")
-    assert "Nothing new" in run(told, "notices")
-    assert TEXT in run(told, "notices", "--all")
-    assert "notice" not in run(told, "stats")
-
-
-async def test_rest_lists_them_until_they_were_seen(
-    client: tuple[httpx.AsyncClient, KnowledgeBase],
-) -> None:
-    http, _ = client
-    [one] = (await http.get("/api/notices")).json()["notices"]
-    assert one["text"] == TEXT
-    done = await http.post("/api/notices/seen", json={"ids": [one["id"]]})
-    assert done.status_code == 204
-    assert (await http.get("/api/notices")).json()["notices"] == []
-    [seen] = (await http.get("/api/notices", params={"all": True})).json()["notices"]
-    assert seen["seenAt"]
+    assert f"mara: {TEXT}" in run(told, "feedback", "notices")
+    assert "Nothing new" in run(told, "feedback", "notices")
+    assert TEXT in run(told, "feedback", "notices", "--all")
+    assert "notice" not in run(told, "collections")
 
 
 async def test_the_first_page_tells_and_forgets(

@@ -13,7 +13,7 @@ from mcp.types import CallToolResult, TextContent
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.mcp.mcp_server import mcp_server
-from wellread.serve.mcp.served import Served
+from wellread.serve.mcp.tool_calls import Served
 from wellread.testing.embedding import ReadableEmbedder
 
 MODES = ("legacy", "2026-07-28")

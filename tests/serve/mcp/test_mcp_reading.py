@@ -10,17 +10,14 @@ from typing import Any
 import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
-from mcp.types import TextResourceContents
 from tests.serve.mcp.conftest import MODES, chronicle, text_of
 
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.word_pieces import count_tokens
-from wellread.serve.mcp.document_resources import MOST_LISTED
 from wellread.serve.mcp.mcp_server import mcp_server
-from wellread.serve.mcp.places import page_end, page_start
-from wellread.serve.mcp.results import MOST_TOKENS, tokens_of
-from wellread.serve.mcp.served import Served
+from wellread.serve.mcp.reading_tools import page_end, page_start
+from wellread.serve.mcp.tool_calls import MOST_TOKENS, Served, tokens_of
 from wellread.testing.embedding import ReadableEmbedder
 
 
@@ -103,7 +100,7 @@ async def test_what_is_not_there_is_said_with_what_is(
 
 async def test_an_unknown_tool_is_an_error_of_the_protocol(client: Client) -> None:
     async with client:
-        with pytest.raises(MCPError, match=r"no tool 'delete'; there are ask, research"):
+        with pytest.raises(MCPError, match=r"no tool 'delete'; there are search, fetch"):
             await client.call_tool("delete", {})
 
 
@@ -121,7 +118,6 @@ async def test_a_citation_opens_at_its_place(client: Client) -> None:
     assert opened["locator"] == citation["locator"] == "§ The ferry"
     assert opened["before"].endswith("The ferry\n\n")
     assert "It leaves the harbour" in opened["after"]
-    assert f"**»{citation['quote']}«**" in text_of(result)
 
 
 async def test_a_long_document_opens_at_its_beginning(long_client: Client) -> None:
@@ -186,7 +182,6 @@ async def test_of_a_long_list_the_newest_are_given_and_all_are_counted(long_clie
         result = await long_client.call_tool("list_documents", {"limit": 40})
     facts = result.structured_content
     assert (facts["total"], len(facts["documents"])) == (151, 40)
-    assert "**151 documents**, the newest 40 of them:" in text_of(result)
 
 
 async def test_only_the_collections_served_are_read(kb: KnowledgeBase, mode: str) -> None:
@@ -205,9 +200,6 @@ async def test_only_the_collections_served_are_read(kb: KnowledgeBase, mode: str
                 result = await client.call_tool(tool, {argument: name})
                 assert result.is_error
                 assert "million" not in text_of(result)
-        with pytest.raises(MCPError):
-            await client.read_resource(f"wellread://documents/{ferry}")
-        assert len((await client.list_resources()).resources) == 1
 
 
 # --- checking --------------------------------------------------------------------------------
@@ -225,10 +217,9 @@ async def test_a_text_is_checked_against_what_is_stored(client: Client) -> None:
     assert facts["borneOut"] is False
     assert facts["answer"] == DRAFT
     assert opened["quote"] == cited["quote"]
-    text = text_of(result)
-    assert "~ It carries 500 passengers." in text
-    assert "It carries ninety passengers." in text
-    assert facts["sentences"][1]["reason"] in text
+    assert "It carries ninety passengers." in {one["quote"] for one in facts["citations"]}
+    assert facts["sentences"][1]["reason"]
+    assert json.loads(text_of(result)) == facts
 
 
 async def test_a_text_is_checked_against_given_sources_alone(client: Client) -> None:
@@ -246,7 +237,7 @@ async def test_a_text_is_checked_against_given_sources_alone(client: Client) -> 
 async def test_of_a_long_text_as_much_is_checked_as_fits(
     long_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wellread.serve.mcp.results.MOST_TOKENS", 4_000)
+    monkeypatch.setattr("wellread.serve.mcp.tool_calls.MOST_TOKENS", 4_000)
     text = " ".join(
         f"In the year {1000 + n} the mill ground {n + 7} sacks of barley." for n in range(32)
     )
@@ -256,50 +247,10 @@ async def test_of_a_long_text_as_much_is_checked_as_fits(
         rest = await call(long_client, "check_text", text=text.removeprefix(facts["answer"]))
     assert 0 < len(facts["sentences"]) == 32 - facts["leftOut"] < 32
     assert text.startswith(facts["answer"])
-    assert f"**Not checked** {facts['leftOut']} sentences after these" in text_of(result)
     assert rest["sentences"][0]["text"] not in facts["answer"]
 
 
-# --- resources -------------------------------------------------------------------------------
-
-
-async def test_documents_are_resources(client: Client) -> None:
-    async with client:
-        listed = (await client.list_resources()).resources
-        (template,) = (await client.list_resource_templates()).resource_templates
-        assert template.uri_template == "wellread://documents/{id}"
-        texts = []
-        for one in listed:
-            (contents,) = (await client.read_resource(one.uri)).contents
-            assert isinstance(contents, TextResourceContents)
-            assert contents.uri == one.uri
-            texts.append(contents.text)
-        with pytest.raises(MCPError, match="no document has the id"):
-            await client.read_resource("wellread://documents/doc_nowhere")
-        with pytest.raises(MCPError, match="documents are at wellread://documents/ID"):
-            await client.read_resource("file:///etc/passwd")
-    assert {one.title for one in listed} >= {"The ferry", "Talk", "Seagrass"}
-    assert any("It carries ninety passengers." in text for text in texts)
-    assert any("01:10 · Ben: The boathouse roof" in text for text in texts)
-
-
-async def test_of_many_documents_the_newest_are_listed_as_resources(long_client: Client) -> None:
-    async with long_client:
-        listed = await long_client.list_resources()
-    assert listed.next_cursor is None
-    assert len({one.uri for one in listed.resources}) == MOST_LISTED
-
-
-async def test_a_long_resource_says_that_it_goes_on(long_client: Client) -> None:
-    async with long_client:
-        opened = await call(long_client, "open_source", source="Chronicle of the mill")
-        uri = f"wellread://documents/{opened['documentId']}"
-        (contents,) = (await long_client.read_resource(uri)).contents
-    assert isinstance(contents, TextResourceContents)
-    assert count_tokens(contents.text) <= MOST_TOKENS
-    text, _, rest = contents.text.partition("\n\n[")
-    assert chronicle().removeprefix("# ").startswith(text)
-    assert rest == "The document goes on; search finds the rest]"
+# --- planted orders --------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -25,15 +25,15 @@ from wellread.answers import (
     View,
 )
 from wellread.ask.deliver.cite import marker
-from wellread.ask_settings import Style
+from wellread.config import Style
 from wellread.serve.openai.answer_markdown import (
     MOST_ROWS,
     AnswerMarkdown,
     Shown,
     address,
     answer_markdown,
+    earlier_turn,
 )
-from wellread.serve.openai.earlier_turns import earlier_turn
 from wellread.text.words import harmless
 from wellread.types import Locator, Span
 

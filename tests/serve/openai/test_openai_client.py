@@ -15,7 +15,6 @@ from tests.serve.openai.conftest import COST, LENIENT, complete, listening, user
 
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import ModelUsage, Prompt, TextDelta
-from wellread.serve.openai import delivery
 from wellread.testing.embedding import ReadableEmbedder
 
 
@@ -127,18 +126,3 @@ def test_who_hangs_up_stops_the_work(
         drop(address, model)
         assert model.stopped.wait(60)
         assert kb.catalogue.answers() == []
-
-
-async def test_who_stays_gets_what_the_work_came_to_or_its_error() -> None:
-    class Staying:
-        async def receive(self) -> dict[str, Any]:
-            await asyncio.Event().wait()
-            raise AssertionError
-
-    async def fails() -> None:
-        raise ZeroDivisionError
-
-    staying: Any = Staying()
-    assert await delivery.while_connected(staying, asyncio.sleep(0, "done")) == "done"
-    with pytest.raises(ZeroDivisionError):
-        await delivery.while_connected(staying, fails())

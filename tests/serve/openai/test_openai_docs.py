@@ -11,8 +11,8 @@ from tests.serve.openai.conftest import listening
 
 from wellread.ingest.run import add
 from wellread.kb import open_kb
+from wellread.serve.openai import chat_completions
 from wellread.serve.openai.conversation_input import CompletionRequest
-from wellread.serve.server.app import OPENAI_ROUTERS
 from wellread.testing.embedding import ReadableEmbedder
 
 ROOT = Path(__file__).parents[3]
@@ -34,9 +34,7 @@ def test_the_example_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_every_route_is_named() -> None:
-    paths = {
-        route.path for one in OPENAI_ROUTERS for route in one.routes if isinstance(route, APIRoute)
-    }
+    paths = {route.path for route in chat_completions.router.routes if isinstance(route, APIRoute)}
     assert len(paths) == 3
     missing = [path for path in paths if f"`{path.replace('{name:path}', 'NAME')}`" not in PAGE]
     assert [

@@ -99,7 +99,6 @@ EXAMPLES: dict[str, list[Example]] = {
     ),
     "GET /api/research/{run_id}/events": get("/api/research/{f_run}/events"),
     "POST /api/research/{run_id}/cancel": post("/api/research/{f_run}/cancel"),
-    "POST /api/research/{run_id}/resume": post("/api/research/{f_run}/resume"),
     "DELETE /api/research/{run_id}": get("/api/research/{f_run}"),
     "GET /api/answers": get("/api/answers", {"limit": 1000}),
     "GET /api/answers/{answer_id}": get("/api/answers/{f_answer}")
@@ -174,8 +173,6 @@ EXAMPLES: dict[str, list[Example]] = {
     "PATCH /api/preferences": post(
         "/api/preferences", {"preferred": ["{f_document}"]}, {"length": "short"}
     ),
-    "GET /api/notices": get("/api/notices", {}, {"all": True}),
-    "POST /api/notices/seen": post("/api/notices/seen", {"ids": [1, 2, 3, 4]}),
     "GET /v1/models": get("/v1/models"),
     "GET /v1/models/{name:path}": get("/v1/models/wellread/obsidianvault")
     + get("/v1/models/wellread/harbour"),

@@ -29,7 +29,7 @@ from wellread.ask.understand.question_parts import sides_of
 from wellread.ask.verify.judge import Rival
 from wellread.ask.write.extract_windows import BETWEEN_CELLS
 from wellread.ask.write.extracts import Extract
-from wellread.ask_settings import Style
+from wellread.config import Style
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks, format_time, link_to
 from wellread.text.headlines import shortened

@@ -111,14 +111,8 @@ class SimilarQuestion:
 
 def like(kb: KnowledgeBase, collections: tuple[str, ...] = ()) -> Like:
     """What the settings ask for."""
-    features = kb.settings.features
-    return Like(
-        threshold=features.similar_threshold,
-        most=features.similar_most,
-        rating=features.similar_rating,
-        comparison=features.similar_comparison,
-        collections=collections,
-    )
+    threshold = kb.settings.features.similar_threshold
+    return Like(threshold=threshold, collections=collections)
 
 
 def similar_questions(kb: KnowledgeBase, question: str, wanted: Like) -> list[SimilarQuestion]:

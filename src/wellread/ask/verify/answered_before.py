@@ -73,7 +73,7 @@ def answered_before(kb: KnowledgeBase, analysis: Analysis) -> Before | None:
         UnknownCollectionError, FingerprintError, StoreError, ModelError: as ``search``.
     """
     least = kb.settings.features.verified_rating
-    if least is None or kb.model is not None:
+    if kb.model is not None:
         return None
     found = asked_before(kb, analysis.question, analysis.filters.collections, least)
     for similar in sorted(found, key=lambda one: -(one.past.score or 0)):

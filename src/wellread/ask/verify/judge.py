@@ -31,8 +31,8 @@ from wellread.ask.write.drafting import usage_of
 from wellread.ask.write.parse_draft import load_object
 from wellread.ask.write.prompts import facts_of, guard_of, judge_prompt
 from wellread.ask.write.prompts.source_facts import source_facts
-from wellread.ask_settings import Role
 from wellread.calls import JUDGE
+from wellread.config import Role
 from wellread.errors import ModelError, SettingsError
 from wellread.kb import KnowledgeBase
 from wellread.models.base import ModelUsage, replied

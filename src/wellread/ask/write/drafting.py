@@ -17,7 +17,7 @@ from wellread.ask.retrieve.flagged_sentences import FlaggedSentences, flagged_se
 from wellread.ask.write.parse_draft import Answered, VisibleStream, parse_draft
 from wellread.ask.write.prompts import build_prompt, guard_of
 from wellread.ask.write.prompts.source_facts import SourceFacts, source_facts
-from wellread.ask_settings import Role
+from wellread.config import Role
 from wellread.errors import BudgetError, ModelError
 from wellread.kb import KnowledgeBase
 from wellread.models.base import ModelUsage, TextDelta

@@ -80,7 +80,7 @@ def renew_backups(kb: KnowledgeBase) -> None:
     drop_set_aside(backups_of(kb))
 
 
-LIST = "'wellread restore --list' shows the backups"
+LIST = "'wellread backup restore --list' shows the backups"
 SUBJECT = "catalogue"
 SINCE = "add the sources again for what came since; what was asked and rated since is lost"
 
@@ -173,8 +173,8 @@ def _without_backup(kb: KnowledgeBase, lost: str) -> Problem:
     return Problem(
         kind=damage.CATALOGUE,
         subject=SUBJECT,
-        detail=f"{lost}, and there is no backup that 'wellread restore' could bring back; nothing "
-        f"was touched. To begin anew, move {there} away and add the sources again",
+        detail=f"{lost}, and there is no backup that 'wellread backup restore' could bring back; "
+        f"nothing was touched. To begin anew, move {there} away and add the sources again",
     )
 
 

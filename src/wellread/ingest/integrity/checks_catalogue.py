@@ -153,7 +153,9 @@ def _problems(body: Body) -> Iterator[Problem]:
     sound = body.computed == body.version
     if not sound:
         reason = body.broken or "its text or marks were changed"
-        advice = f"{reason}; add {body.uri} again, or bring a backup back ('wellread restore')"
+        advice = (
+            f"{reason}; add {body.uri} again, or bring a backup back ('wellread backup restore')"
+        )
         yield Problem(kind=damage.DAMAGED, subject=known, detail=advice)
     if body.reach > len(body.text):
         yield Problem(kind=damage.MARKS, subject=known, detail=f"add {body.uri} again")

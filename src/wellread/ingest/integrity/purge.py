@@ -26,7 +26,7 @@ from typing import Any, Literal
 
 from wellread.ingest.integrity.backups import renew_backups
 from wellread.ingest.pipeline.commit import writing
-from wellread.kb import CHECK_VECTORS, KnowledgeBase
+from wellread.kb import KnowledgeBase
 from wellread.kb.home_catalogue import files_of
 from wellread.store.base import Maintenance
 from wellread.store.recovery.file_bytes import finder, search_files
@@ -48,8 +48,6 @@ def purge(kb: KnowledgeBase) -> bool:
         StoreError: a store refused, for example because the disk has no room.
     """
     with writing(kb):
-        # A text that was removed may have been read for a check as well.
-        (kb.home / CHECK_VECTORS).unlink(missing_ok=True)
         if not is_purged(kb):
             logger.info("rewriting the stores, so that nothing of removed text is left in them")
         if not kb.catalogue.forgetting.rewritten():

@@ -156,7 +156,7 @@ class Pages:
             known=known,
             fetch=self._fetcher.fetch,
             parse=self._page_documents,
-            limit=settings.max_entries if settings.follow_entries else 0,
+            limit=settings.max_entries,
         )
         return [
             ReadSource(

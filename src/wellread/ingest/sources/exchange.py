@@ -281,7 +281,7 @@ class Exchange:
         self._wait = wait
         self._hosts: dict[str, _Host] = {}
         self._hosts_lock = threading.Lock()
-        self._agent = settings.user_agent or f"{AGENT}/{version('wellread')}"
+        self._agent = f"{AGENT}/{version('wellread')}"
 
     def get(
         self,
@@ -308,7 +308,7 @@ class Exchange:
             try:
                 return self._ask(address, headers, deadline, limit, accept)
             except TooLargeError as error:
-                reason = f"too large: more than {limit:,} bytes (web.max_bytes)"
+                reason = f"too large: more than {limit:,} bytes"
                 raise FetchError(uri, reason) from error
             except BadEncodingError as error:
                 raise FetchError(uri, f"the answer is broken: {error}") from error
@@ -407,11 +407,11 @@ class Exchange:
     def _too_slow(self, error: httpcore.TimeoutException, deadline: Deadline) -> str:
         settings = self.settings
         if deadline.passed:
-            return f"took longer than {settings.timeout:g} seconds (web.timeout)"
+            return f"took longer than {settings.timeout:g} seconds"
         if isinstance(error, httpcore.ConnectTimeout):
-            limit = f"{settings.connect_timeout:g} seconds (web.connect_timeout)"
+            limit = f"{settings.connect_timeout:g} seconds"
             return f"cannot be reached within {limit}"
-        return f"the server said nothing for {settings.read_timeout:g} seconds (web.read_timeout)"
+        return f"the server said nothing for {settings.read_timeout:g} seconds"
 
 
 def asked_to_wait(host: str, until: datetime) -> str:

@@ -133,7 +133,7 @@ class Fetcher:
             raise FetchError(str(address), "redirects lead in a circle")
         if len(seen) > self.settings.max_redirects:
             most = self.settings.max_redirects
-            raise FetchError(str(address), f"more than {most} redirects (web.max_redirects)")
+            raise FetchError(str(address), f"more than {most} redirects")
         seen.add(str(following))
         return following
 
@@ -484,7 +484,7 @@ def follow_entries(
         if not needs_page(document):
             followed.append(FollowedEntry(document=document, digest=digest))
         elif asked >= limit:
-            reason = f"not followed: the limit is {limit} pages in one run (web.max_entries)"
+            reason = f"not followed: the limit is {limit} pages in one run"
             followed.append(FollowedEntry(document=document, digest="", reason=reason))
         else:
             asked += 1

@@ -32,7 +32,7 @@ from typing import TypeVar
 
 import anyio
 
-from wellread.ask_settings import GenerationSettings
+from wellread.config import GenerationSettings
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import ModelUsage, Piece, Prompt, TextDelta
 from wellread.models.server_calls import ThoughtFilter, secrets_in, without_keys

@@ -56,7 +56,7 @@ from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
-from wellread.ask_settings import GenerationSettings
+from wellread.config import GenerationSettings
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import Exchange, ModelUsage, Piece, Prompt, TextDelta, ToolCall
 from wellread.models.language.open_language_model import (

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
-from wellread.ask_settings import GenerationSettings
+from wellread.config import GenerationSettings
 from wellread.errors import ModelError, SettingsError
 from wellread.models.base import LanguageModel
 from wellread.models.language.claude_cli import CLAUDE_CLI, ClaudeCommand

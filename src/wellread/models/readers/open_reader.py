@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wellread.ask_settings import ReaderSettings
+from wellread.config import ReaderSettings
 from wellread.errors import SettingsError
 from wellread.models.base import (
     Closeable,

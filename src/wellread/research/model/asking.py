@@ -15,9 +15,9 @@ from typing import Any
 from anyio import to_thread
 
 from wellread.ask.write.drafting import plan
-from wellread.ask_settings import Role
 from wellread.calls import RESEARCH
 from wellread.codec import from_plain, to_plain
+from wellread.config import Role
 from wellread.errors import BudgetError, ModelError
 from wellread.kb import KnowledgeBase
 from wellread.models.base import ModelUsage, Prompt, TextDelta, ToolCall

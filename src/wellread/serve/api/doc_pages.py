@@ -34,7 +34,8 @@ def settings_page() -> str:
         "  confidence_threshold: 0.4",
         "```",
         "",
-        "`wellread settings` shows the values that are in force.",
+        "`wellread settings` shows the values that are in force; "
+        "`wellread settings NAME VALUE` sets one.",
         "",
         "| setting | default | environment variable | what it does |",
         "|---|---|---|---|",

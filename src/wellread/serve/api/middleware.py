@@ -14,13 +14,11 @@ from wellread.errors import WellreadError
 from wellread.serve.error_shapes import (
     INTERNAL,
     OPENAI_PATH,
-    QA_SWITCHED_OFF,
     Problem,
     ProblemError,
     problem_of,
     problem_of_status,
 )
-from wellread.serve.guards.asking_rights import Kb
 from wellread.serve.guards.refusals import Refusals
 
 SEE = "The format is described in /openapi.json and docs/api.md."
@@ -28,7 +26,7 @@ SEE_OPENAI = "docs/programs.md has the routes and fields of /v1."
 _HINTS = {
     404: SEE,
     405: SEE,
-    413: "Shorten the body, or raise serve.max_request_bytes.",
+    413: "Shorten the body.",
 }
 
 
@@ -80,9 +78,3 @@ def _retries(error: Exception, headers: Mapping[str, str] | None) -> Mapping[str
     if not isinstance(error, WellreadError):
         return headers
     return {**(headers or {}), "x-should-retry": "true" if error.retryable else "false"}
-
-
-def may_ask(kb: Kb) -> None:
-    """Refuse questions where they are switched off."""
-    if not kb.settings.qa.enabled:
-        raise ProblemError(QA_SWITCHED_OFF)

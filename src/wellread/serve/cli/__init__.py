@@ -16,6 +16,7 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -51,86 +52,50 @@ _FLAGS = ("--json", "--verbose", "-v")
 _WITH_VALUE = "--home"
 ANYWHERE = "--home DIR, --json and -v may stand before or after the command."
 
-# Each module with its commands and what the list of commands says of them.
-COMMANDS: dict[str, dict[str, str]] = {
-    "material_cli": {
-        "add": "Read files, folders and web addresses into a collection.",
-        "stats": "Show what the knowledge base holds.",
-        "sync": "Like add, and remove what is gone from the source.",
-        "watch": "Keep a collection in step with folders, feeds and pages.",
-        "remove": "Remove documents so that nothing of them is left.",
-        "jobs": "Every run with how its sources fared.",
+# Each command with its module, in the groups in which they are listed.
+COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
+    "Every day": {
+        "ask": ("ask_cli", "Answer a question, with a verdict for every sentence."),
+        "chat": ("chat_cli", "Ask one question after the other, each read with those before."),
+        "search": ("library_cli", "Find passages by words, by meaning, or both."),
+        "research": ("research_cli", "Research a question in rounds; a report of many sources."),
+        "answers": ("answers_cli", "Answers that were given, and conversations."),
+        "demo": ("ask_cli", "Try Wellread on the sample that comes with it."),
     },
-    "keeping.home_cli": {
-        "verify": "Check that catalogue and index hold the same.",
-        "restore": "Bring the catalogue back from a backup.",
-        "export": "Write the whole knowledge base into one file.",
+    "Material": {
+        "add": ("material_cli", "Read files, folders and web addresses into a collection."),
+        "sync": ("material_cli", "Like add, and remove what is gone from the source."),
+        "watch": ("material_cli", "Keep a collection in step with folders, feeds and pages."),
+        "remove": ("material_cli", "Remove documents so that nothing of them is left."),
+        "collections": ("material_cli", "List the collections with what they hold."),
+        "jobs": ("material_cli", "List the newest runs, or show, cancel, resume one."),
     },
-    "keeping.import_cli": {
-        "import": "Unpack an exported knowledge base into an empty --home.",
+    "Look up": {
+        "show": ("library_cli", "Show a document, recording, entity, story, …, or list them."),
+        "query": ("library_cli", "Work out a count, list, gap, trend or walk from everything."),
+        "check": ("check_cli", "Verify a text that somebody else wrote, sentence by sentence."),
     },
-    "ask_cli": {
-        "ask": "Answer a question, with a verdict for every sentence.",
-        "demo": "Try Wellread on the sample that comes with it.",
+    "Upkeep": {
+        "verify": ("home_cli", "Check that catalogue and index hold the same."),
+        "backup": ("home_cli", "Write the whole base into a file, unpack one, or go back."),
+        "reindex": ("home_cli", "Make the index anew, as the settings ask for it."),
+        "settings": ("home_cli", "Show every setting with its value; show one, or set it."),
     },
-    "research_cli": {"research": "Research a question in rounds; a report of many sources."},
-    "chat_cli": {"chat": "Ask one question after the other, each read with those before."},
-    "check_cli": {"check": "Verify a text that somebody else wrote, sentence by sentence."},
-    "library_cli": {
-        "query": "Work out a count, list, gap, trend or walk from everything there is.",
-        "search": "Find passages by words, by meaning, or both.",
-        "context": "Show a passage with those before and after it in its document.",
-        "similar": "Show past questions like this one, with experts' feedback.",
-        "documents": "List the documents that meet the limits, and how many there are.",
-        "media": "List transcripts and recordings: date, length, who speaks.",
-        "transcript": "Show a whole transcript turn by turn, with times and speakers.",
-        "timeline": "Show how a topic went on, oldest first.",
+    "Team": {
+        "serve": ("team_cli", "Serve the HTTP interface and the pages, here or for a team."),
+        "mcp": ("team_cli", "Answer Claude, Cursor and other programs that speak MCP."),
+        "users": ("team_cli", "Accounts of people, groups, grants, keys, and what they did."),
+        "preferences": ("quality_cli", "Show or change what you prefer: sources, length, persona."),
     },
-    "answers_cli": {
-        "open": "Show a citation at its place in the source.",
-        "answers": "Answers that were given: list, show, verify again, export.",
-        "sessions": "Conversations: list, show, remove.",
+    "Quality": {
+        "feedback": ("answers_cli", "Rate answers and their sentences; lists and files."),
+        "gaps": ("quality_cli", "List what the material does not answer, and what to write."),
+        "coverage": ("quality_cli", "Show what two dimensions cover, the share, and the gaps."),
+        "metrics": ("quality_cli", "Show how the base is asked, how it answers, what it costs."),
+        "eval": ("eval_cli", "Measure retrieval, answers and citations over a set of cases."),
     },
-    "learning.feedback_cli": {"feedback": "Rate answers and their sentences; lists and files."},
-    "learning.notices_cli": {
-        "notices": "Show what you should know: corrections expired, questions answered since."
-    },
-    "graph_cli": {
-        "entity": "Show an entity: facts, relations, and who names it.",
-        "entities": "List entities by type.",
-        "stories": "What the news is about, the latest first.",
-    },
-    "serve_cli": {
-        "reindex": "Make the index anew, as the settings ask for it.",
-        "serve": "Serve the HTTP interface and the pages, on this machine or for a team.",
-        "settings": "Show every setting, its value in this home, and what it does.",
-        "usage": "Show what calls of models took and cost, and the budget.",
-    },
-    "learning.coverage_cli": {
-        "coverage": "Show what two dimensions cover, the share, and the gaps."
-    },
-    "learning.preferences_cli": {
-        "preferences": "Show or change what you prefer: sources, length, persona."
-    },
-    "learning.metrics_cli": {
-        "metrics": "Show how the base is asked and how it answers, for a period."
-    },
-    "mcp_cli": {"mcp": "Answer Claude, Cursor and other programs that speak MCP."},
-    "learning.gaps_cli": {
-        "gaps": "Questions that the material does not answer, and what to write."
-    },
-    "accounts.users_cli": {"users": "Accounts of people."},
-    "accounts.groups_cli": {
-        "groups": "Users that share grants.",
-        "grants": "Which collections are open to whom.",
-    },
-    "accounts.keys_cli": {
-        "keys": "Keys by which programs sign in.",
-        "audit": "Who asked what and saw which documents, who changed what.",
-    },
-    "eval_cli": {"eval": "Measure retrieval, answers and citations over a set of cases."},
 }
-_MODULE_OF = {name: module for module, commands in COMMANDS.items() for name in commands}
+_LISTED = {name: told for group in COMMANDS.values() for name, told in group.items()}
 
 
 class Commands(TyperGroup):
@@ -138,12 +103,12 @@ class Commands(TyperGroup):
 
     def list_commands(self, _ctx: Any) -> list[str]:
         """The names of all commands."""
-        return list(_MODULE_OF)
+        return list(_LISTED)
 
     def get_command(self, _ctx: Any, cmd_name: str) -> Any:
         """The command of this name, from its module; None when there is none."""
-        if cmd_name in _MODULE_OF and cmd_name not in self.commands:
-            module = import_module(f"{__name__}.{_MODULE_OF[cmd_name]}")
+        if cmd_name in _LISTED and cmd_name not in self.commands:
+            module = import_module(f"{__name__}.{_LISTED[cmd_name][0]}")
             self.commands.update(get_group(module.app).commands)
             gc.freeze()
             gc.enable()
@@ -151,8 +116,17 @@ class Commands(TyperGroup):
 
     def format_commands(self, _ctx: Any, formatter: Any) -> None:
         """Write the list of commands without loading them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([line for lines in COMMANDS.values() for line in lines.items()])
+        for group, commands in COMMANDS.items():
+            with formatter.section(group):
+                formatter.write_dl([(name, told) for name, (_, told) in commands.items()])
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that is called; a wrong name is answered with those that are like it."""
+        if args and args[0] not in _LISTED and not args[0].startswith("-"):
+            near = " or ".join(map(repr, get_close_matches(args[0], _LISTED, cutoff=0.7)))
+            like = f"Did you mean {near}?" if near else "'wellread --help' lists them."
+            ctx.fail(f"No such command {args[0]!r}. {like}")
+        return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse with the global options moved to the front."""

@@ -34,21 +34,24 @@ from wellread.serve.cli.options import (
     filters_of,
     read_by,
 )
-from wellread.serve.features.asking.answer_additions import (
-    print_coverage,
-    quote_contexts,
-    scope_coverage,
-)
-from wellread.serve.features.asking.answer_bodies import answer_body, evidence_body
-from wellread.serve.features.asking.answer_print import print_answer, print_evidence
-from wellread.serve.features.asking.explanations import (
+from wellread.serve.features.answer_forms import (
     ExplainedResponse,
     explanation,
     print_explanation,
 )
-from wellread.serve.features.asking.past_beside import past_beside, print_past
+from wellread.serve.features.answering import (
+    answer_body,
+    past_beside,
+    print_answer,
+    print_coverage,
+    print_evidence,
+    print_past,
+    quote_contexts,
+    scope_coverage,
+)
 from wellread.serve.progress import shown, status_line
 from wellread.serve.terminal import Terminal, terminal_of
+from wellread.serve.views import json_of
 from wellread.types import Mode
 
 app = typer.Typer(rich_markup_mode=None)
@@ -183,10 +186,10 @@ def show_answer(
     similar = past_beside(kb, answered)
     if terminal.json:
         body = answer_body(answered, similar)
-        whole = ExplainedResponse.of(body, explanation=why) if why else body
+        whole = ExplainedResponse(reply=body, explanation=why) if why else body
         beside: dict[str, object] = {"contexts": contexts} if shown.detailed else {}
         beside |= {"coverage": covered} if shown.coverage else {}
-        terminal.write_json({**whole.model_dump(mode="json"), **beside} if beside else whole)
+        terminal.write_json({**json_of(whole), **beside} if beside else whole)
         return answered
     if why:
         print_explanation(terminal.out, why)
@@ -202,11 +205,11 @@ def show_answer(
 def show_sources(terminal: Terminal, kb: KnowledgeBase, question: Question) -> None:
     """Write the evidence that an answer to ``question`` could rest on."""
     found = find(kb, reading(kb, question))
-    bodies = [evidence_body(piece) for piece in pack(kb, found.hits)]
+    pieces = pack(kb, found.hits)
     if terminal.json:
-        terminal.write_json({"question": question.text, "sources": bodies})
+        terminal.write_json({"question": question.text, "sources": pieces})
     else:
-        print_evidence(terminal.out, bodies)
+        print_evidence(terminal.out, pieces)
 
 
 def answer_of(
@@ -251,7 +254,7 @@ def _researched(kb: KnowledgeBase, question: Question, tell: Callable[[str, str]
     """The answer of a short research; one that is interrupted leaves nothing to go on with."""
     # A tenth of a second to load, and few questions need it.
     from wellread.research.research import begin, research  # noqa: PLC0415
-    from wellread.serve.features.researching.research_plans import short_limits  # noqa: PLC0415
+    from wellread.serve.features.researching import short_limits  # noqa: PLC0415
 
     request = ResearchRequest(question=question, limits=short_limits(kb))
 
@@ -292,7 +295,7 @@ def demo(context: typer.Context) -> None:
     """
     # What reads sources takes a quarter of a second to load, for which no question is to wait.
     from wellread.learning.intake import add  # noqa: PLC0415
-    from wellread.serve.features.home_reports import print_report, report_body  # noqa: PLC0415
+    from wellread.serve.features.home_and_jobs import print_report, report_body  # noqa: PLC0415
 
     terminal = terminal_of(context)
     home = terminal.home or HOME
@@ -320,7 +323,7 @@ def _say_what_is_next(terminal: Terminal, home: Path) -> None:
     named = shlex.quote(str(home))
     lines = (
         f'wellread --home {named} ask "Who runs the tool library?"',
-        f"wellread --home {named} open 1        (its first citation, at its place in the source)",
+        f"wellread --home {named} show citation        (the first one, at its place in the source)",
         f"wellread --home {named} search seagrass",
         f"wellread --home {named} serve",
         "wellread add YOUR-FOLDER        (into your own home, ~/.wellread)",

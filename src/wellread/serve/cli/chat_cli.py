@@ -23,14 +23,14 @@ from wellread.kb import KnowledgeBase
 from wellread.serve.cli.ask_cli import told_answer
 from wellread.serve.cli.options import Kinds, Since, Speakers, Topics, Until, filters_of
 from wellread.serve.error_shapes import problem_of
-from wellread.serve.features.asking.answer_bodies import answer_body
-from wellread.serve.features.asking.answer_print import print_answer
-from wellread.serve.features.asking.stored_answers import (
+from wellread.serve.features.answering import answer_body, print_answer
+from wellread.serve.features.kept_answers import (
     SessionsBody,
     print_sessions,
     print_sources,
 )
 from wellread.serve.terminal import Terminal, terminal_of
+from wellread.serve.views import json_of
 from wellread.text.words import harmless
 from wellread.types import Mode
 
@@ -142,7 +142,7 @@ class Chat:
         self.last = answer
         self.asked = replace(self.asked, session_id=answer.session_id)
         if self.terminal.json:
-            body = answer_body(answer).model_dump(mode="json")
+            body = json_of(answer_body(answer))
             typer.echo(json.dumps(body, ensure_ascii=False))
             return
         seconds = time.perf_counter() - started

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
-from zipfile import BadZipFile
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from wellread.config import load_settings
 from wellread.errors import RequestError, SourceError
-from wellread.identity import tagged_hash
 from wellread.ingest.run import add
-from wellread.kb import CHECK_VECTORS, KnowledgeBase
+from wellread.kb import KnowledgeBase
 from wellread.library.check_text import check as run
-from wellread.models.base import Embedder, Purpose
 from wellread.models.embedders.open_embedder import open_embedder
 from wellread.serve.cli.options import Topics
-from wellread.serve.features.asking.text_checks import check_body, print_check
+from wellread.serve.features.answer_forms import check_body, print_check
 from wellread.serve.progress import shown
 from wellread.serve.terminal import Terminal, terminal_of
 from wellread.types import Filters
@@ -32,7 +26,6 @@ from wellread.types import Filters
 app = typer.Typer(rich_markup_mode=None)
 
 MOST_CHARACTERS = 1_000_000
-MOST_KEPT = 20_000  # vectors, the newest
 TEMPORARY = "checked"  # the collection that given sources are read into
 
 
@@ -80,7 +73,7 @@ def check(
             found = run(kb, text, filters=Filters(collections=tuple(given)))
             body = check_body(found, strict=strict, stored=True)
     terminal.show(body, print_check)
-    if not body.borne_out:
+    if not body.found.borne_out(strict=strict):
         raise typer.Exit(1)
 
 
@@ -90,12 +83,10 @@ def _reading(terminal: Terminal, sources: Sequence[str]) -> Iterator[KnowledgeBa
     home = terminal.home_folder()
     settings = load_settings(home)
     with tempfile.TemporaryDirectory(prefix="wellread-check-") as folder:
-        # What an embedder derives is kept in the home, where there is one, for the next time.
+        # What the embedder derives is kept in the home, where there is one, for the next time.
         kept = home if home.is_dir() else Path(folder)
-        embedder: Embedder = open_embedder(settings.embedding, kept)
+        embedder = open_embedder(settings.embedding, kept)
         overrides = settings.model_dump(exclude={"embedding"})
-        if home.is_dir():
-            embedder = KeptVectors(embedder, home / CHECK_VECTORS)
         with terminal.open(Path(folder), overrides=overrides, embedder=embedder) as kb:
             with shown(terminal) as on_progress:
                 report = add(kb, sources, collection=TEMPORARY, on_progress=on_progress)
@@ -109,42 +100,6 @@ def _reading(terminal: Terminal, sources: Sequence[str]) -> Iterator[KnowledgeBa
             if failed:
                 raise SourceError(failed[0].uri, failed[0].reason)
             yield kb
-        if isinstance(embedder, KeptVectors):
-            embedder.save()
-
-
-class KeptVectors:
-    """Wraps an embedder; what it computes is kept in a file, by content, for the next check."""
-
-    def __init__(self, embedder: Embedder, file: Path) -> None:
-        self.identity = embedder.identity
-        self.dimensions = embedder.dimensions
-        self._embedder = embedder
-        self._file = file
-        self._vectors: dict[str, NDArray[np.float32]] = {}
-        with suppress(OSError, ValueError, KeyError, BadZipFile):  # none yet, or a damaged one
-            kept = np.load(file)
-            self._vectors = dict(zip(kept["keys"].tolist(), kept["vectors"], strict=True))
-
-    def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
-        """As the embedder inside, which is asked for what is not kept alone."""
-        keys = [tagged_hash("vec", self.identity, purpose, text) for text in texts]
-        named = dict(zip(keys, texts, strict=True))
-        fresh = [key for key in named if key not in self._vectors]
-        computed = self._embedder.embed([named[key] for key in fresh], purpose)
-        self._vectors.update(zip(fresh, computed, strict=True))
-        return np.stack([self._vectors[key] for key in keys]) if texts else computed
-
-    def save(self) -> None:
-        """Write what is kept; a home that cannot be written keeps nothing."""
-        newest = list(self._vectors.items())[-MOST_KEPT:]
-        if not newest:
-            return
-        beside = self._file.with_name(f"{self._file.stem}.{os.getpid()}.npz")
-        with suppress(OSError):
-            keys, vectors = zip(*newest, strict=True)
-            np.savez(beside, keys=np.array(keys), vectors=np.stack(vectors))
-            beside.replace(self._file)
 
 
 def _is_outside(source: str) -> bool:

@@ -8,24 +8,22 @@ from typing import Annotated
 from urllib.parse import quote
 
 import typer
-from rich.console import Console
-from rich.table import Table
+from rich.markdown import Markdown
 from rich.text import Text
 
 from wellread.ask.retrieve.search import check_collections
 from wellread.codec import to_plain
 from wellread.errors import RequestError
-from wellread.evaluation import baselines, markdown
-from wellread.evaluation.baselines import Check, Comparison, Difference, body, gate_body, write_text
+from wellread.evaluation import baselines
+from wellread.evaluation.baselines import Check, Comparison, body, gate_body, write_text
 from wellread.evaluation.cases import Case, read_cases
 from wellread.evaluation.markdown import curve, page
 from wellread.evaluation.measuring import DEPTHS, evaluate, in_collections
 from wellread.evaluation.report import Report, base_of, report_of
-from wellread.evaluation.scores import LESS_IS_BETTER
 from wellread.kb import KnowledgeBase
 from wellread.serve.cli.options import Topics
 from wellread.serve.progress import State, counted
-from wellread.serve.terminal import Terminal, right, table, terminal_of, whole
+from wellread.serve.terminal import Terminal, terminal_of
 from wellread.text.words import harmless
 from wellread.types import Filters
 
@@ -178,99 +176,11 @@ def _show(
         against = {"comparison": to_plain(comparison)} if comparison else {}
         terminal.write_json(body(report) | gate | against)
         return
-    print_report(terminal.out, report)
-    if comparison:
-        print_comparison(terminal.out, comparison)
-    if checks:
-        print_gate(terminal.out, checks)
-
-
-def print_report(console: Console, report: Report) -> None:
-    """Figures, the same by type and tag, latency, and what went wrong."""
-    console.print(Text(harmless(markdown.heading(report)), style="bold"), soft_wrap=True)
-    console.print()
-    rows = (
-        (name, markdown.value(figure), markdown.bounds(figure), f"{figure.n:,}")
-        for name, figure in markdown.shown(report)
-    )
-    console.print(_figures(("measure", "value", "95 % interval", "n"), rows))
-    _print_parts(console, report)
-    console.print()
-    steps = (
-        (step, markdown.milliseconds(seconds.p50), markdown.milliseconds(seconds.p90))
-        for step, seconds in report.latency.items()
-    )
-    console.print(_figures(("milliseconds", "p50", "p90"), steps))
-    for line in markdown.failures(report):
-        console.print(Text(harmless(line), style="yellow"), soft_wrap=True)
-    if note := markdown.depth_note(report):
-        console.print(Text(note, style="dim"), soft_wrap=True)
-
-
-def print_gate(console: Console, checks: Sequence[Check]) -> None:
-    """Every threshold, and go or no-go."""
-    console.print()
-    rows: list[tuple[str | Text, ...]] = []
-    for each in checks:
-        found = str(each.found) if each.found else "not measured"
-        mark = Text("✓", style="green") if each.passed else Text("✗ failed", style="bold red")
-        rows.append((each.threshold.name, each.threshold.wanted, found, mark))
-    console.print(_figures(("gate", "wanted", "found", ""), rows))
+    told = harmless(page(report, checks=checks, comparison=comparison))
+    terminal.out.print(Markdown(told) if terminal.out.is_terminal else Text(told), soft_wrap=True)
     missed = sum(not each.passed for each in checks)
     if missed:
         line = f"No-go: {missed} of {len(checks)} thresholds missed."
-        console.print(Text(line, style="bold red"))
-    else:
-        console.print(Text("Go: every threshold is reached.", style="bold green"))
-
-
-def print_comparison(console: Console, comparison: Comparison) -> None:
-    """A kept run and this one, case by case."""
-    console.print()
-    line = f"Against {comparison.name} of {comparison.at}, {comparison.cases:,} cases in common"
-    console.print(Text(harmless(line), style="bold"), soft_wrap=True)
-    rows: list[tuple[str | Text, ...]] = []
-    for row in comparison.rows:
-        spread = f"[{row.difference.low:+.3f}, {row.difference.high:+.3f}]"
-        change = Text(f"{row.difference.mean:+.3f} {spread}", style=_style(row))
-        counts = f"{row.higher:,}/{row.lower:,}"
-        rows.append((row.measure, f"{row.then:.3f}", f"{row.now:.3f}", change, counts))
-    console.print(_figures(("measure", "then", "now", "difference", "higher/lower"), rows))
-    for name, (old, new) in comparison.settings.items():
-        console.print(Text(harmless(f"{name}: {old} → {new}"), style="dim"), soft_wrap=True)
-    if comparison.only_then or comparison.only_now:
-        alone = (
-            f"Not compared: {comparison.only_then:,} cases of then, {comparison.only_now:,} of now."
-        )
-        console.print(Text(alone, style="yellow"))
-
-
-def _print_parts(console: Console, report: Report) -> None:
-    groups = markdown.parts(report)
-    if not groups:
-        return
-    names = markdown.short_measures(report)
-    rows = []
-    for group in groups:
-        figures = report.groups[group]
-        cells = [markdown.value(figures[name]) if name in figures else "–" for name in names]
-        rows.append((group, f"{figures['failed'].n:,}", *cells))
-    console.print()
-    console.print(_figures(("", "n", *map(_broken, names)), rows))
-
-
-def _figures(head: Sequence[str], rows: Iterable[Iterable[str | Text]]) -> Table:
-    return table((whole(head[0]), *map(right, head[1:])), rows, header_style="dim")
-
-
-def _broken(name: str) -> str:
-    """The name in short lines, so that many columns fit."""
-    return name.replace("_", "\n").replace("@", "\n@")
-
-
-def _style(row: Difference) -> str:
-    """Green or red when the interval holds no zero."""
-    if row.difference.low <= 0 <= row.difference.high:
-        return ""
-    better = (row.difference.mean < 0) == (row.measure in LESS_IS_BETTER)
-    return "green" if better else "red"
+        terminal.out.print(Text(line, style="bold red"))
+    elif checks:
+        terminal.out.print(Text("Go: every threshold is reached.", style="bold green"))

@@ -1,4 +1,4 @@
-"""Commands that change the material: ``add``, ``sync``, ``remove``, ``jobs``, …"""
+"""Commands that change the material, and say what there is: ``add``, ``remove``, ``jobs``, …"""
 
 from __future__ import annotations
 
@@ -17,21 +17,23 @@ from wellread.ingest import remove as removing
 from wellread.ingest.pipeline.job_log import Report, end_dead_jobs
 from wellread.ingest.sources.discover import Input, standard_input
 from wellread.ingest.watch import watch as follow
+from wellread.kb import KnowledgeBase
 from wellread.learning import intake
 from wellread.serve.cli.options import CollectionOption
-from wellread.serve.features import home_reports as reports
-from wellread.serve.features.job_views import (
-    JobBody,
+from wellread.serve.features import home_and_jobs as reports
+from wellread.serve.features.gaps_and_coverage import tell_reasked
+from wellread.serve.features.home_and_jobs import (
     JobDetailBody,
     item_status,
     job_named,
     print_job,
     print_jobs,
 )
-from wellread.serve.features.learning.gap_print import tell_reasked
-from wellread.serve.features.learning.notice_bodies import told_in_a_line
+from wellread.serve.features.people import told_in_a_line
 from wellread.serve.progress import shown
 from wellread.serve.terminal import Terminal, terminal_of
+from wellread.serve.views import json_of
+from wellread.store.catalogue.run_logs import Job
 from wellread.text.words import escaped_json
 
 app = typer.Typer(rich_markup_mode=None)
@@ -99,14 +101,19 @@ def end_with(terminal: Terminal, report: Report, collection: str) -> None:
 
 
 @app.command()
-def stats(context: typer.Context) -> None:
-    """Show what the knowledge base holds."""
+def collections(context: typer.Context) -> None:
+    """List the collections with what they hold, and say what the home takes."""
     terminal = terminal_of(context)
     with terminal.open_current() as kb:
         body = reports.holdings_body(kb)
         waiting = told_in_a_line(kb)
-    terminal.show(body, reports.print_holdings)
-    if waiting and not terminal.json:
+    if terminal.json:
+        facts = json_of(body)
+        items = facts.pop("collections")
+        terminal.write_json({"items": items, "total": len(items), **facts})
+        return
+    reports.print_holdings(terminal.out, body)
+    if waiting:
         terminal.out.print(waiting, style="yellow")
 
 
@@ -158,7 +165,7 @@ def watch(
     def tell(report: Report) -> None:
         body = reports.report_body(report, collection)
         if terminal.json:
-            told = json.dumps(body.model_dump(mode="json"), ensure_ascii=False)
+            told = json.dumps(json_of(body), ensure_ascii=False)
             typer.echo(escaped_json(told))
         else:
             reports.print_watched(terminal.out, body)
@@ -203,95 +210,73 @@ def remove(
             report = removing.remove_collection(kb, collection)
         else:
             report = removing.remove_named(kb, collection, what or [])
-    body = reports.RemoveBody.of(report, traces=[str(trace) for trace in report.traces])
-    terminal.show(body, reports.print_remove)
+    terminal.show(report, reports.print_remove)
     if report.traces:
         raise typer.Exit(1)
 
 
-jobs_app = typer.Typer(
-    name="jobs",
-    help="Every run with how its sources fared.",
-    invoke_without_command=True,
-    rich_markup_mode=None,
-)
-app.add_typer(jobs_app)
-
-JobArgument = Annotated[str, typer.Argument(metavar="ID", help="The job, or how its id begins.")]
-
-
-@jobs_app.callback()
+@app.command()
 def jobs(
     context: typer.Context,
-    limit: Annotated[int, typer.Option(min=1, max=200, help="How many of the newest.")] = 20,
-) -> None:
-    """List the newest runs."""
-    if context.invoked_subcommand:
-        return
-
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
-        end_dead_jobs(kb)
-        found = kb.catalogue.jobs.newest(limit)
-    bodies = [JobBody.of(job) for job in found]
-    if terminal.json:
-        terminal.write_json(bodies)
-    else:
-        print_jobs(terminal.out, bodies)
-
-
-@jobs_app.command("show")
-def show(
-    context: typer.Context,
-    job_id: JobArgument,
+    job_id: Annotated[
+        str, typer.Argument(metavar="[ID]", help="How the job's id begins; else a list.")
+    ] = "",
     status: Annotated[
         str, typer.Option(help="Only sources that fared so: added, failed, skipped, …")
     ] = "",
-    limit: Annotated[int, typer.Option(min=1, help="Most sources listed.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, help="Most runs, or sources of one.")] = 100,
+    cancel: Annotated[
+        bool, typer.Option("--cancel", help="Ask it to stop. What it has written stays.")
+    ] = False,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Run it again: what is done already is skipped."),
+    ] = False,
 ) -> None:
-    """Show one run with a line per source."""
+    """List the newest runs, or show one with a line per source."""
+    if ((cancel or resume) and not job_id) or (cancel and resume):
+        raise typer.BadParameter("name one job to --cancel or to --resume")
     terminal = terminal_of(context)
     with terminal.open() as kb:
         end_dead_jobs(kb)
-        log = kb.catalogue.jobs
+        if not job_id:
+            newest = kb.catalogue.jobs.newest(limit)
+            terminal.show_list(newest, lambda out: print_jobs(out, newest))
+            return
         job = job_named(kb, job_id)
         if job is None:
             raise SourceError(job_id, "no job, or more than one, has an id that begins so")
-        items = log.items(job.id, item_status(status), limit)
-        body = JobDetailBody.of(job, counts=log.counts(job.id), sources=items)
-    terminal.show(body, print_job)
+        if resume:
+            report = _again(terminal, kb, job)
+        elif cancel:
+            _cancel(terminal, kb, job)
+        else:
+            log = kb.catalogue.jobs
+            items = log.items(job.id, item_status(status), limit)
+            body = JobDetailBody(job=job, counts=log.counts(job.id), sources=items)
+            terminal.show(body, print_job)
+    if resume:
+        end_with(terminal, report, job.collection)
 
 
-@jobs_app.command("cancel")
-def cancel(context: typer.Context, job_id: JobArgument) -> None:
-    """Ask a running job to stop. What it has written stays."""
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
-        job = job_named(kb, job_id)
-        asked = job is not None and kb.catalogue.jobs.cancel(job.id)
-    if not asked:
-        raise SourceError(job_id, "is no running job")
+def _cancel(terminal: Terminal, kb: KnowledgeBase, job: Job) -> None:
+    if not kb.catalogue.jobs.cancel(job.id):
+        raise SourceError(job.id, "is no running job")
     if terminal.json:
-        terminal.write_json({"cancelled": job_id})
+        terminal.write_json({"cancelled": job.id})
     else:
         terminal.out.print("It stops after the sources at hand.")
 
 
-@jobs_app.command("resume")
-def resume(context: typer.Context, job_id: JobArgument) -> None:
-    """Run a job again with the same inputs: what is done already is skipped."""
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
-        job = job_named(kb, job_id)
-        if job is None or job.action not in ("add", "sync"):
-            raise SourceError(job_id, "is no job that can be resumed (add or sync)")
-        again = intake.sync if job.action == "sync" else intake.add
-        with shown(terminal) as on_progress:
-            report = again(
-                kb,
-                job.named,
-                collection=job.collection,
-                on_progress=on_progress,
-                on_reasked=partial(tell_reasked, terminal),
-            )
-    end_with(terminal, report, job.collection)
+def _again(terminal: Terminal, kb: KnowledgeBase, job: Job) -> Report:
+    if job.action not in ("add", "sync"):
+        raise SourceError(job.id, "is no job that can be resumed (add or sync)")
+    again = intake.sync if job.action == "sync" else intake.add
+    with shown(terminal) as on_progress:
+        return again(
+            kb,
+            job.named,
+            collection=job.collection,
+            on_progress=on_progress,
+            on_reasked=partial(tell_reasked, terminal),
+        )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -16,7 +15,7 @@ from wellread.types import Filters
 
 
 class KindName(StrEnum):
-    """The kinds of documents, as choices of a repeatable option."""
+    """The kinds of documents, as choices of a repeatable option (Typer takes no literals there)."""
 
     ARTICLE = "article"
     PAGE = "page"
@@ -26,15 +25,8 @@ class KindName(StrEnum):
     QA = "qa"
 
 
-class ReaderName(StrEnum):
-    """The readers that come with Wellread, as choices of an option."""
-
-    TRAINED = "trained"
-    LEXICAL = "lexical"
-
-
 ReadBy = Annotated[
-    ReaderName | None,
+    Literal["trained", "lexical"] | None,
     typer.Option(
         "--reader",
         help="Who reads: trained (a small network) or lexical (words; faster on slow machines).",
@@ -91,17 +83,22 @@ def option_window(since: str | None, until: str | None) -> tuple[datetime | None
     return window_of(since, until, hint="swap --from and --to")
 
 
-def filters_of(
+def filters_of(  # noqa: PLR0913 - as many as there are options
     topics: list[str] | None,
     kinds: list[KindName] | None,
     speakers: list[str] | None,
     since: str | None,
     until: str | None,
+    *,
+    authors: list[str] | None = None,
+    languages: list[str] | None = None,
+    source_types: list[str] | None = None,
+    fields: list[str] | None = None,
 ) -> Filters:
     """What the options limit a search to.
 
     Raises:
-        RequestError: as ``option_window``.
+        RequestError: as ``option_window``, or a field is not ``name=value``.
     """
     start, end = option_window(since, until)
     return Filters(
@@ -110,23 +107,6 @@ def filters_of(
         speakers=tuple(speakers or ()),
         published_from=start,
         published_to=end,
-    )
-
-
-def limited(
-    filters: Filters,
-    authors: list[str] | None,
-    languages: list[str] | None,
-    source_types: list[str] | None,
-    fields: list[str] | None,
-) -> Filters:
-    """``filters`` with these limits added.
-
-    Raises:
-        RequestError: a field is not ``name=value``.
-    """
-    return replace(
-        filters,
         authors=tuple(authors or ()),
         languages=tuple(languages or ()),
         source_types=tuple(source_types or ()),
@@ -134,7 +114,7 @@ def limited(
     )
 
 
-def read_by(reader: ReaderName | None) -> dict[str, dict[str, str]] | None:
+def read_by(reader: str | None) -> dict[str, dict[str, str]] | None:
     """The settings that have everything read by ``reader``."""
     return {"reader": {"answers": reader}} if reader else None
 

@@ -11,38 +11,98 @@ from typing import Annotated
 
 import anyio
 import typer
+from rich.console import Console
 from rich.text import Text
 
 from wellread.answer_text import as_rendered
 from wellread.answers import Question
 from wellread.errors import RequestError, WellreadError
 from wellread.kb import KnowledgeBase
-from wellread.reports import Limits, Report, ReportEvent, ResearchPlan, ResearchRequest
+from wellread.reports import Facet, Limits, Report, ReportEvent, ResearchPlan, ResearchRequest
 from wellread.research.research import begin, plan_research, research, usual_limits
 from wellread.serve.cli.options import Kinds, Since, Speakers, Topics, Until, filters_of
-from wellread.serve.cli.plan_editor import agreed, somebody_types
-from wellread.serve.features.researching.research_bodies import (
-    RunsBody,
-    plan_body,
-    report_body,
-    research_event_body,
-    run_body,
-    run_facts,
-    run_named,
-)
-from wellread.serve.features.researching.research_plans import needs_yes
-from wellread.serve.features.researching.research_print import (
+from wellread.serve.error_shapes import problem_of
+from wellread.serve.features.researching import (
+    added,
+    cancel_run,
+    dropped,
     estimate,
+    needs_yes,
     print_event,
     print_plan,
     print_report,
     print_run,
     print_runs,
     report_markdown,
+    research_event_body,
+    run_body,
+    run_facts,
+    run_named,
 )
-from wellread.serve.features.researching.research_tasks import cancel_run
 from wellread.serve.terminal import Terminal, terminal_of
+from wellread.serve.views import json_of
 from wellread.store.catalogue.asking.research_records import ResearchRun
+
+REFUSED = 3  # exit status
+PROMPT = "Enter goes on · drop 2 4 · add WORDS · no › "
+
+
+def somebody_types() -> bool:
+    """Whether there is a person to ask."""
+    return sys.stdin.isatty()
+
+
+def agreed(
+    console: Console, kb: KnowledgeBase, request: ResearchRequest, plan: ResearchPlan
+) -> ResearchPlan:
+    """The plan as the reader wants it, estimated anew after each change.
+
+    Raises:
+        Exit: it was refused, or the input ended.
+        StoreError, ModelError: a part of the home cannot be used.
+    """
+    while True:
+        word, _, rest = _line(console).strip().partition(" ")
+        if word in ("", "y", "yes"):
+            return plan
+        if word in ("n", "no", "q"):
+            console.print("Refused; nothing is looked for.")
+            raise typer.Exit(REFUSED)
+        try:
+            facets = _edited(plan, request, word, rest)
+            plan = anyio.run(plan_research, kb, replace(request, facets=facets))
+        except RequestError as error:
+            Terminal(err=console).write_problem(problem_of(error))
+            continue
+        print_plan(console, plan)
+
+
+def _line(console: Console) -> str:
+    """What is typed; the end of the input refuses."""
+    console.print(Text(PROMPT, style="bold"), end="")
+    try:
+        return input()
+    except EOFError:
+        return "no"
+
+
+def _edited(
+    plan: ResearchPlan, request: ResearchRequest, word: str, rest: str
+) -> tuple[Facet, ...]:
+    """The parts of the plan after one command.
+
+    Raises:
+        RequestError: it is no command, or it cannot be done.
+    """
+    numbers = rest.replace(",", " ").split()
+    if word == "drop" and numbers and all(one.isdecimal() for one in numbers):
+        return dropped(plan.facets, {int(one) for one in numbers})
+    if word == "add" and rest.strip():
+        return added(plan.facets, rest.strip(), request.question.filters)
+    raise RequestError(
+        f"{word!r} is no command here", hint="press Enter, or type drop 2 4, add WORDS, or no"
+    )
+
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -99,9 +159,8 @@ def research_command(  # noqa: PLR0913 - Typer reads the options from the signat
 ) -> None:
     """Research a question in rounds of searches; a report with a verdict for every sentence.
 
-    The plan with its estimate comes first; research.auto_seconds and research.auto_dollars say
-    from when on it needs a yes. Ctrl-C ends the search and answers from what was found; a second
-    one stops at once.
+    The plan with its estimate comes first; one of more than 20 seconds or 0.10 dollars needs a
+    yes. Ctrl-C ends the search and answers from what was found; a second one stops at once.
 
     Exit status: 0 a report, 1 an error (also: a plan that needs a yes, and nobody to ask),
     2 wrong options, 3 the plan was refused, 130 stopped at once; --resume goes on.
@@ -183,7 +242,7 @@ class ResearchFace:
             if self.silent or not somebody_types():
                 raise RequestError(
                     f"the plan needs a yes: {estimate(plan)[0].lower()}{estimate(plan)[1:]}",
-                    hint="give --yes, lower limits (--rounds, --seconds), or see research.auto_*",
+                    hint="give --yes, or lower limits (--rounds, --seconds)",
                 )
             plan = agreed(self.terminal.err, self.kb, request, plan)
         request = replace(request, facets=plan.facets)
@@ -201,8 +260,7 @@ class ResearchFace:
             run_facts(self.kb, one)
             for one in self.kb.catalogue.research.newest(self.kb.asker.owner, LISTED)
         ]
-        body = RunsBody(runs=tuple(runs))
-        self.terminal.show(body, lambda console, all_of_them: print_runs(console, all_of_them.runs))
+        self.terminal.show_list(runs, lambda out: print_runs(out, runs))
 
     def show(self, run: ResearchRun) -> None:
         """Show a run's report, or how it stands."""
@@ -234,7 +292,7 @@ class ResearchFace:
 
     def _show_plan(self, plan: ResearchPlan) -> None:
         if self.terminal.json:
-            self.terminal.write_json(plan_body(plan))
+            self.terminal.write_json(plan)
         else:
             print_plan(self.terminal.out, plan)
 
@@ -255,7 +313,7 @@ class ResearchFace:
             )
             raise
         if self.terminal.json and not self.events:
-            self.terminal.write_json(report_body(report))
+            self.terminal.write_json(report)
         elif not self.events:
             self._print(report)
         self._write_out(report)
@@ -283,7 +341,7 @@ class ResearchFace:
         async for event in research(self.kb, request, run_id=run_id):
             number += 1
             name, body = research_event_body(event)
-            self._tell(name, body.model_dump(mode="json"), number)
+            self._tell(name, json_of(body), number)
             if not self.silent:
                 print_event(self.terminal.err, event)
             if isinstance(event, ReportEvent):

@@ -2,15 +2,23 @@
 
 A request is judged by the route that will answer it, which the routes themselves are asked for, and
 never by how its path is spelt: ``/mcp%0A`` runs the route ``/mcp``. A test holds the table and the
-routes together: a new route has no rule, and fails it.
+routes together: a new route has no rule, and fails it. In whose name a request is answered stands
+here too: ``sign_in`` notes the asker, and what is not the asker's is not there (404).
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal, cast
 
+from fastapi import Depends
+from starlette.requests import HTTPConnection, Request
 from starlette.routing import Match
 from starlette.types import Scope
+
+from wellread.errors import UnknownCollectionError, UnknownNameError
+from wellread.identity import NOBODY, Asker
+from wellread.kb import KnowledgeBase
+from wellread.kb.seen_by import seen_by, sees_all, whole_of
 
 # ``open``: anybody; ``own``: whoever is signed in with a browser, about themselves; else the scope
 # that their role, or their key, has to have.
@@ -30,7 +38,6 @@ read   GET     /api/research/{run_id}
 ask    POST    /api/research/{run_id}/start
 read   GET     /api/research/{run_id}/events
 ask    POST    /api/research/{run_id}/cancel
-ask    POST    /api/research/{run_id}/resume
 ask    DELETE  /api/research/{run_id}
 read   GET     /api/answers
 read   GET     /api/answers/{answer_id}
@@ -75,8 +82,6 @@ admin  GET     /api/metrics
 admin  GET     /metrics
 read   GET     /api/preferences
 ask    PATCH   /api/preferences
-read   GET     /api/notices
-ask    POST    /api/notices/seen
 read   GET     /v1/models
 read   GET     /v1/models/{name:path}
 ask    POST    /v1/chat/completions
@@ -197,3 +202,65 @@ def _known(access: str) -> Access:
         case "open" | "own" | "read" | "ask" | "edit" | "admin":
             return access
     raise ValueError(f"{access!r} is no kind of access")
+
+
+def asker_of(request: HTTPConnection) -> Asker:
+    """Who asks: whom the sign-in found; without users, whoever sits at the machine."""
+    found = getattr(request.state, "asker", None)
+    return found if isinstance(found, Asker) else NOBODY
+
+
+def opened_for(request: HTTPConnection) -> KnowledgeBase:
+    """The knowledge base of the application as the asker of ``request`` has it.
+
+    Raises:
+        StoreError: the catalogue cannot be opened.
+    """
+    return seen_by(cast(KnowledgeBase, request.app.state.kb), asker_of(request))
+
+
+def note_opened(request: HTTPConnection, document_id: str) -> None:
+    """The request is shown this document, or a part of it: for the audit log."""
+    request.state.opened = (*opened_by(request), document_id)
+
+
+def opened_by(request: HTTPConnection) -> tuple[str, ...]:
+    """The ids of the documents that the request was shown."""
+    noted: tuple[str, ...] = getattr(request.state, "opened", ())
+    return noted
+
+
+async def _opened(request: Request) -> KnowledgeBase:
+    return opened_for(request)
+
+
+async def _opened_whole(request: Request) -> KnowledgeBase:
+    kb = opened_for(request)
+    if not sees_all(kb):
+        raise UnknownNameError(f"there is nothing at {request.url.path}")
+    return kb
+
+
+Kb = Annotated[KnowledgeBase, Depends(_opened)]
+"""The knowledge base that the application is over, as the asker has it."""
+
+WholeKb = Annotated[KnowledgeBase, Depends(_opened_whole)]
+"""The same for what concerns all of it; who may not read everything finds nothing there (404)."""
+
+
+def to_change(kb: KnowledgeBase, collection: str) -> KnowledgeBase:
+    """The whole knowledge base, for a change of a collection that the asker was given.
+
+    Whether the asker may change anything at all is for the sign-in to say.
+
+    Raises:
+        UnknownCollectionError: the asker may not read it.
+    """
+    if sees_all(kb) or _reads(kb, collection):
+        return whole_of(kb)
+    raise UnknownCollectionError(f"there is no collection named {collection!r}")
+
+
+def _reads(kb: KnowledgeBase, collection: str) -> bool:
+    reads = kb.asker.reads
+    return isinstance(reads, frozenset) and collection in reads

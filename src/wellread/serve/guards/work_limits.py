@@ -16,7 +16,7 @@ import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wellread.serve.error_shapes import STOPPING, Problem, problem_of_status
-from wellread.serve.guards.foreign_requests import READING
+from wellread.serve.guards.incoming import READING
 from wellread.serve.guards.refusals import Refusals
 from wellread.serve.guards.route_rules import MCP_PATH, route_of
 

@@ -1,195 +1,386 @@
-"""The tools ``ask`` and ``research``: the one way to an answer, with its progress told."""
+"""The tools ``ask``, ``research`` and ``check_text``: answers whose every sentence has a verdict.
+
+An answer is given whole where it is short, else as much of it as fits: sentences first, then the
+rows of its table.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import asdict, dataclass, replace
+from typing import Annotated, cast
 
 from anyio import to_thread
 from mcp.types import CallToolResult
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
-from wellread.answer_text import escaped
-from wellread.answers import Answer, FinalEvent, Question, StepEvent
+from wellread.answers import (
+    Answer,
+    Citation,
+    Event,
+    FinalEvent,
+    Question,
+    Sentence,
+    StepEvent,
+    VerdictName,
+)
 from wellread.ask.answer import answer
+from wellread.ask.deliver.cite import relevances
 from wellread.ask.retrieve.search import check_collections
-from wellread.errors import WellreadError
+from wellread.errors import RequestError, WellreadError
+from wellread.library.check_text import CheckedText, GivenText, check, check_texts
+from wellread.models.word_pieces import count_tokens
 from wellread.reports import (
     Limits,
     PlanEvent,
     ProgressEvent,
     Report,
     ReportEvent,
-    ResearchPlan,
+    ResearchEvent,
     ResearchRequest,
-    StopReason,
 )
-from wellread.research.research import research, usual_limits
-from wellread.serve.features.bodies import Body
-from wellread.serve.mcp.answer_results import AnswerResult, answer_result, part_of
-from wellread.serve.mcp.arguments import AskArguments, Asking, ResearchArguments
-from wellread.serve.mcp.result_markdown import answer_markdown
-from wellread.serve.mcp.results import fitted, told
-from wellread.serve.mcp.served import Call, closing
+from wellread.research.research import research as researched
+from wellread.research.research import usual_limits
+from wellread.serve.features.answering import Cited, answer_body
+from wellread.serve.mcp.reading_tools import source_of
+from wellread.serve.mcp.tool_calls import (
+    Call,
+    Collection,
+    Facts,
+    Kinds,
+    ServedContext,
+    Since,
+    Speakers,
+    Until,
+    Words,
+    as_result,
+    fitted,
+    library_tool,
+    picked,
+)
+from wellread.serve.views import FACES
+from wellread.types import Filters, Mode
 
-MOST_READ = 40  # documents that a result lists; it says how many there are
+MOST_READ = 40  # documents that a report's result lists; it says how many there are
+MOST_SOURCES = 100
+OVERHEAD = 30  # tokens of a sentence or a citation beside its own words
+QUOTED = 3  # tokens of a passage for each of a checked sentence, at a guess
+DEFECT = "report this as a defect"
 
+OF_ANSWER = (
+    *("id", "question", "standalone", "confidence", "answeredBy", "fallback", "mode", "sessionId"),
+    *("dataGaps", "conflicts", "notes", "limits", "related", "suggestions"),
+    "hallucinatedCitations",
+)
+OF_SENTENCE = ("text", "verdict", "method", "score", "reason", "citations")
+OF_CITATION = (
+    *("id", "number", "title", "locator", "quote", "relevance", "verdict", "documentId", "kind"),
+    *("link", "publishedAt"),
+)
 
-class SectionBody(Body):
-    """A section of the report: a part of the question, looked for by itself.
-
-    ``sentences`` are those that were delivered for it, ``documents`` those that they cite.
-    """
-
-    title: str
-    why: str = Field(description="why it was looked for")
-    found: bool
-    sentences: int
-    documents: int
-
-
-class ReadBody(Body):
-    """A document that was read, and whether the report cites it."""
-
-    id: str
-    title: str
-    passages: int
-    cited: bool
-
-
-class ReportBody(Body):
-    """How the research went. ``run`` names it to ``wellread research --show``."""
-
-    run: str
-    stopped: StopReason
-    warning: str
-    rounds: int
-    searches: int
-    seconds: float
-    sections: tuple[SectionBody, ...]
-    documents_read: int
-    documents: tuple[ReadBody, ...] = Field(description="the best of those that were read")
-
-
-class ResearchResult(AnswerResult):
-    """A report, or the first part of it."""
-
-    report: ReportBody
+Asked = Annotated[Words, Field(description="the question in plain words")]
+Session = Annotated[
+    str,
+    Field(description="sessionId of an answer, so that this is read as a follow-up to it"),
+]
+Strict = Annotated[bool | None, Field(description="leave unsupported sentences out")]
 
 
-async def ask(call: Call, wanted: AskArguments) -> CallToolResult:
-    """Answer a question."""
-    question = await to_thread.run_sync(_question, call, wanted)
-    async with closing(answer(call.kb, question)) as events:
+class GivenSource(BaseModel):
+    """A source that is given with the text to check."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: Words
+    title: str = ""
+
+
+@library_tool("Ask the library", work="ask")
+async def ask(  # noqa: PLR0913 - the SDK reads the arguments from the signature
+    context: ServedContext,
+    question: Asked,
+    collection: Collection = None,
+    kinds: Kinds = (),
+    speakers: Speakers = (),
+    since: Since = "",
+    until: Until = "",
+    session_id: Session = "",
+    strict: Strict = None,
+    mode: Annotated[Mode, Field(description="deep looks further; auto decides")] = "auto",
+) -> CallToolResult:
+    """Answers a question from the user's own documents: news, papers, pages, notes, meeting and
+    video transcripts. Every sentence of the answer was checked against the passage it cites and
+    carries its verdict; when you pass the answer on, keep the citations, and say which sentences
+    are not supported. It says so when the documents have no answer: do not fill that in from
+    general knowledge."""
+    call = Call(context)
+    filters = call.filters(collection, kinds, speakers, since, until)
+    asked = _question(call, question, filters, session_id, strict)
+    await to_thread.run_sync(check_collections, call.kb, filters)
+    async with aclosing(
+        cast(AsyncGenerator[Event], answer(call.kb, replace(asked, mode=mode)))
+    ) as events:
         async for event in events:
             if isinstance(event, StepEvent):
                 await call.tell(f"{event.step.name}: {event.step.found:,} found")
             elif isinstance(event, FinalEvent):
                 return await to_thread.run_sync(_answered, call, event.answer)
-    raise WellreadError("the answer ended without a result", hint="report this as a defect")
+    raise WellreadError("the answer ended without a result", hint=DEFECT)
 
 
-async def run_research(call: Call, wanted: ResearchArguments) -> CallToolResult:
-    """Research a question."""
-    question = await to_thread.run_sync(_question, call, wanted)
-    request = ResearchRequest(question=question, limits=_limits(call, wanted))
-    async with closing(research(call.kb, request)) as events:
+@library_tool("Research the library", work="ask")
+async def research(  # noqa: PLR0913 - the SDK reads the arguments from the signature
+    context: ServedContext,
+    question: Asked,
+    collection: Collection = None,
+    kinds: Kinds = (),
+    speakers: Speakers = (),
+    since: Since = "",
+    until: Until = "",
+    session_id: Session = "",
+    strict: Strict = None,
+    rounds: Annotated[int | None, Field(ge=1, le=10, description="of searching, at most")] = None,
+    searches: Annotated[int | None, Field(ge=1, le=1_000, description="at most")] = None,
+    seconds: Annotated[float | None, Field(gt=0, le=3_600, description="at most")] = None,
+    dollars: Annotated[float | None, Field(ge=0, description="of language models, at most")] = None,
+) -> CallToolResult:
+    """Deep research in the user's own documents, in several rounds: a report in sections with one
+    bibliography, each sentence checked, what was not found named. For comparisons, causes,
+    developments, everything about a subject. Takes up to a minute or what you allow; for a single
+    fact use ask."""
+    call = Call(context)
+    filters = call.filters(collection, kinds, speakers, since, until)
+    await to_thread.run_sync(check_collections, call.kb, filters)
+    asked = _question(call, question, filters, session_id, strict)
+    given = {"rounds": rounds, "searches": searches, "seconds": seconds, "dollars": dollars}
+    limits = {name: most for name, most in given.items() if most is not None}
+    usual = asdict(usual_limits(call.kb))
+    request = ResearchRequest(
+        question=replace(asked, mode="deep"),
+        limits=Limits(**(usual | limits)),
+    )
+    async with aclosing(
+        cast(AsyncGenerator[ResearchEvent], researched(call.kb, request))
+    ) as events:
         async for event in events:
             match event:
                 case PlanEvent(plan=plan):
-                    await call.tell(_planned(plan))
+                    parts = "part" if len(plan.facets) == 1 else "parts"
+                    titles = "; ".join(facet.title for facet in plan.facets)
+                    most = f"at most {plan.searches} searches"
+                    await call.tell(f"plan: {len(plan.facets)} {parts}, {most}: {titles}")
                 case ProgressEvent():
                     await call.tell(event.text)
                 case ReportEvent(report=report):
-                    return await to_thread.run_sync(_reported, call, report)
-    raise WellreadError("the research ended without a report", hint="report this as a defect")
+                    return await to_thread.run_sync(_answered, call, report.answer, report)
+    raise WellreadError("the research ended without a report", hint=DEFECT)
 
 
-def _question(call: Call, wanted: Asking) -> Question:
-    filters = wanted.filters(call.served.within(wanted.collection))
-    check_collections(call.kb, filters)
-    mode = wanted.mode if isinstance(wanted, AskArguments) else "deep"
-    return Question(
-        text=wanted.question,
-        filters=filters,
-        mode=mode,
-        session_id=wanted.session_id,
-        strict=wanted.strict,
-        owner=call.kb.asker.owner,
-    )
+def _question(
+    call: Call, text: str, filters: Filters, session_id: str, strict: bool | None
+) -> Question:
+    owner = call.kb.asker.owner
+    return Question(text=text, filters=filters, session_id=session_id, strict=strict, owner=owner)
 
 
-def _limits(call: Call, wanted: ResearchArguments) -> Limits:
-    """The limits of the settings, and those that were given in their place."""
-    given = wanted.model_dump(
-        include={"rounds", "seconds", "searches", "dollars"}, exclude_none=True
-    )
-    return replace(usual_limits(call.kb), **given)
+def _answered(call: Call, given: Answer, report: Report | None = None) -> CallToolResult:
+    """The answer, with how the research for it went where that made it."""
+    facts = {"report": _report_facts(report)} if report else {}
+    return fitted(lambda tokens: as_result(_answer_facts(call, part_of(given, tokens)) | facts))
 
 
-def _planned(plan: ResearchPlan) -> str:
-    parts = "part" if len(plan.facets) == 1 else "parts"
-    titles = "; ".join(facet.title for facet in plan.facets)
-    return f"plan: {len(plan.facets)} {parts}, at most {plan.searches} searches: {titles}"
+@library_tool("Check a text", work="check", alone=True)
+def check_text(
+    context: ServedContext,
+    text: Annotated[Words, Field(description="the text whose sentences are checked")],
+    sources: Annotated[
+        tuple[GivenSource, ...],
+        Field(
+            max_length=MOST_SOURCES,
+            description="check against these texts alone, not against the documents",
+        ),
+    ] = (),
+    collection: Annotated[
+        str | None, Field(min_length=1, description="check against this collection")
+    ] = None,
+    strict: Annotated[
+        bool, Field(description="a sentence that is supported in part fails the check too")
+    ] = False,
+) -> CallToolResult:
+    """Verifies a text sentence by sentence against the library, or against sources given with it:
+    for each a verdict and the passage that bears it out or comes nearest. Use it on a draft of
+    yours before you give it to the user."""
+    call = Call(context)
+    if sources and collection:
+        raise RequestError("collection and sources exclude each other", hint="leave one out")
+    if sources:
+        given = [GivenText(text=source.text, title=source.title) for source in sources]
+        checked = check_texts(call.kb, text, given)
+    else:
+        call.check_filled()
+        checked = check(call.kb, text, filters=Filters(collections=call.within(collection)))
 
-
-def _answered(call: Call, given: Answer) -> CallToolResult:
     def build(tokens: int) -> CallToolResult:
-        part = part_of(given, tokens)
-        facts = answer_result(call, part)
-        return told(answer_markdown(part, facts), facts)
+        count = 0
+        for sentence in checked.sentences:
+            tokens -= count_tokens(sentence.text) * QUOTED + 2 * OVERHEAD
+            if tokens < 0 and count:
+                break
+            count += 1
+        part = CheckedText(text=text, sentences=checked.sentences[:count], citations=())
+        rest = checked.sentences[count:]
+        cited = {number for sentence in part.sentences for number in sentence.citations}
+        citations = [citation for citation in checked.citations if citation.id in cited]
+        facts = {
+            "answer": checked.text[: rest[0].span.start] if rest else checked.text,
+            "borneOut": part.borne_out(strict=strict),
+            "verdicts": counted(part.sentences),
+            "sentences": [picked(FACES.json(one), OF_SENTENCE) for one in part.sentences],
+            "citations": [_cited_facts(call, one, stored=not sources) for one in citations],
+            "leftOut": len(rest),
+        }
+        return as_result(facts)
 
     return fitted(build)
 
 
-# --- the report ------------------------------------------------------------------------------
+# --- as much of an answer as fits, as facts --------------------------------------------------
 
 
-def _reported(call: Call, report: Report) -> CallToolResult:
-    body = _report_body(report)
-    said = "\n\n".join(_report_lines(report, body))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerPart:
+    """As much of an answer as fits: the beginning of its text, and of the rows of its table.
 
-    def build(tokens: int) -> CallToolResult:
-        part = part_of(report.answer, tokens)
-        facts = ResearchResult(**dict(answer_result(call, part)), report=body)
-        return told(f"{answer_markdown(part, facts)}\n\n{said}", facts)
+    Attributes:
+        left_out: how many sentences and rows come after it.
+    """
 
-    return fitted(build)
+    answer: Answer
+    text: str
+    sentences: tuple[Sentence, ...]
+    citations: tuple[Citation, ...]
+    rows: tuple[tuple[str, ...], ...]
+    left_out: int
 
 
-def _report_body(report: Report) -> ReportBody:
+def part_of(answer: Answer, tokens: int) -> AnswerPart:
+    """The first part of ``answer``, of about ``tokens``."""
+    ordered = tuple(sorted(answer.sentences, key=lambda sentence: sentence.span.start))
+    by_id = {citation.id: citation for citation in answer.citations}
+    end, seen, left = 0, set[int](), tokens
+    while end < len(ordered):
+        fresh = [by_id[n] for n in ordered[end].citations if n in by_id and n not in seen]
+        cost = _cost(ordered[end].text) + sum(_cost(f"{c.title} {c.quote} {c.link}") for c in fresh)
+        if cost > left and end:
+            break
+        left -= cost
+        seen.update(citation.id for citation in fresh)
+        end += 1
+    every = answer.table.rows if answer.table else ()
+    rows = _rows(every, left) if end == len(ordered) else ()
+    left_out = len(ordered) - end + len(every) - len(rows)
+    return AnswerPart(
+        answer=answer,
+        text=answer.text[: _end(answer.text, ordered, end)],
+        sentences=ordered[:end],
+        # An answer in one piece keeps what no sentence cites: the nearest of a refusal.
+        citations=tuple(
+            citation
+            for citation in answer.citations
+            if not left_out or not ordered or citation.id in seen
+        ),
+        rows=rows,
+        left_out=left_out,
+    )
+
+
+def _rows(every: tuple[tuple[str, ...], ...], tokens: int) -> tuple[tuple[str, ...], ...]:
+    """As many rows as fit, one at least."""
+    count = 0
+    for row in every:
+        tokens -= _cost(" | ".join(row))
+        if tokens < 0 and count:
+            break
+        count += 1
+    return every[:count]
+
+
+def _end(text: str, ordered: Sequence[Sentence], place: int) -> int:
+    """Where a part ends that is all before that sentence: headings above it belong to it."""
+    if place == len(ordered):
+        return len(text)
+    at = ordered[place].span.start
+    before = ordered[place - 1].span.end
+    heading = text.find("\n#", before, at)
+    return heading + 1 if heading >= 0 else text.rfind("\n", before, at) + 1 or at
+
+
+def _cost(text: str) -> int:
+    return count_tokens(text) + OVERHEAD
+
+
+def _answer_facts(call: Call, part: AnswerPart) -> Facts:
+    given, why = part.answer, relevances(part.answer)
+    facts = picked(FACES.json(answer_body(given)), OF_ANSWER) | {
+        "answer": part.text,
+        # A sentence as it stands in the answer, so that a page can find it there.
+        "sentences": [
+            picked(FACES.json(sentence), OF_SENTENCE) | {"text": sentence.span.of(given.text)}
+            for sentence in part.sentences
+        ],
+        "citations": [
+            _cited_facts(call, citation, why[citation.id]) for citation in part.citations
+        ],
+        "verdicts": counted(given.sentences),
+        "leftOut": part.left_out,
+    }
+    if part.left_out:
+        facts["whole"] = f"wellread answers show {given.id}"
+    if given.table:
+        columns, method = given.table.columns, given.table.method
+        total = len(given.table.rows)
+        facts["table"] = {"columns": columns, "rows": part.rows, "total": total, "method": method}
+    return facts
+
+
+def _cited_facts(call: Call, citation: Citation, why: str = "", *, stored: bool = True) -> Facts:
+    """A citation, and why its source matters; ``stored``: whether its document can be opened."""
+    facts = FACES.json(Cited(citation=citation, relevance=why))
+    opened = {"source": _source(citation), "viewUrl": call.view_url(facts["viewUrl"])}
+    return picked(facts, OF_CITATION) | (opened if stored else {"source": ""})
+
+
+def _source(citation: Citation) -> str:
+    return source_of(citation.document_id, citation.version, citation.source_span)
+
+
+def counted(sentences: Sequence[Sentence]) -> dict[str, int]:
+    """How many sentences have which verdict, the best first."""
+    names = [sentence.verdict.name for sentence in sentences]
+    return {name.value: names.count(name) for name in VerdictName if name in names}
+
+
+# --- how the research for a report went ------------------------------------------------------
+
+
+def _report_facts(report: Report) -> Facts:
+    """Sections with how many sentences were delivered for each and documents these cite."""
     why = {facet.id: facet.why for facet in report.plan.facets}
     sections = []
-    for one in report.sections:
-        cells = [cell for cell in report.matrix if cell.facet == one.facet]
-        told_of = {place for cell in cells for place in cell.sentences}
-        counts = {"sentences": len(told_of), "documents": len(cells)}
-        sections.append(SectionBody.of(one, why=why.get(one.facet, ""), **counts))
-    return ReportBody.of(
-        report,
-        run=report.id,
-        sections=sections,
-        documents_read=len(report.documents),
-        documents=report.documents[:MOST_READ],
+    for section in report.sections:
+        cells = [cell for cell in report.matrix if cell.facet == section.facet]
+        facts = picked(section, ("title", "found")) | {"why": why.get(section.facet, "")}
+        facts["sentences"] = len({place for cell in cells for place in cell.sentences})
+        sections.append(facts | {"documents": len(cells)})
+    facts = picked(report, ("stopped", "warning", "rounds", "searches", "seconds"))
+    read = [picked(one, ("id", "title", "passages", "cited")) for one in report.documents]
+    return (
+        facts
+        | {
+            "run": report.id,  # names it to ``wellread research --show``
+            "sections": sections,
+            "documentsRead": len(report.documents),
+            "documents": read[:MOST_READ],
+        }
     )
-
-
-def _report_lines(report: Report, body: ReportBody) -> Iterator[str]:
-    why = body.stopped.replace("_", " ")
-    spent = f"rounds: {body.rounds}, searches: {body.searches}, {body.seconds:.1f} s"
-    yield f"**Research** stopped: {why} ({spent})"
-    if body.warning:
-        yield f"**Warning** {escaped(body.warning)}"
-    missing = [one.title for one in body.sections if not one.found]
-    if missing:
-        yield f"**Not found** {escaped('; '.join(missing))}"
-    yield _read_lines(body.documents, len(report.documents))
-
-
-def _read_lines(documents: Sequence[ReadBody], total: int) -> str:
-    unused = [one for one in documents if not one.cited]
-    if not unused:
-        return ""
-    lines = [f"- {escaped(one.title)} `{one.id}`" for one in unused]
-    more = f" (of the best {len(documents)} of {total} read)" if total > len(documents) else ""
-    return "\n".join([f"**Read but not used**{more}", *lines])

@@ -1,29 +1,41 @@
-"""The server: one for both protocols (2026-07-28 and the one with a handshake), over stdio or HTTP.
+"""The server for programs that speak the Model Context Protocol, over stdio or HTTP.
 
 It only reads: no tool adds, changes or removes a document, and it asks nothing of the client.
 """
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from importlib.metadata import version
+from typing import Any
 
-from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
+from anyio import to_thread
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.exceptions import MCPError
+from mcp.types import INVALID_PARAMS, CallToolResult, InputRequiredResult
+from pydantic import ValidationError
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
-from wellread.serve.guards.asking_rights import asker_of
-from wellread.serve.mcp.document_resources import list_resources, list_templates, read_resource
-from wellread.serve.mcp.mcp_tools import call_tool, list_tools
-from wellread.serve.mcp.served import Served
+from wellread.errors import WellreadError
+from wellread.serve.error_shapes import INTERNAL, problem_of, problem_of_status
+from wellread.serve.guards.route_rules import asker_of
+from wellread.serve.guards.work_limits import FullError
+
+# The modules of the tools, each of which puts its own on the list.
+from wellread.serve.mcp import asking_tools, reading_tools  # noqa: F401
+from wellread.serve.mcp.tool_calls import TOOLS, Call, Served, failed
+
+logger = logging.getLogger(__name__)
 
 SESSION_HEADER = "mcp-session-id"
 MOST_SESSIONS = 1_000  # of clients of the older protocol, at once
@@ -38,76 +50,109 @@ INSTRUCTIONS = (
 )
 
 
-def mcp_server(served: Served) -> Server[Served]:
+class LibraryServer(MCPServer[Served]):
+    """Runs a tool when it is its turn; what goes wrong is told so that a model can mend it."""
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: dict[str, Any],
+        context: Context[Served, Any] | None = None,
+    ) -> CallToolResult | InputRequiredResult:
+        """The result of a tool, or an error in the shape of all others.
+
+        Raises:
+            MCPError: there is no such tool.
+        """
+        if name not in TOOLS or context is None:
+            known = ", ".join(TOOLS)
+            raise MCPError(INVALID_PARAMS, f"there is no tool {name!r}; there are {known}")
+        tool = TOOLS[name].tool
+        try:
+            tool.fn_metadata.validate_arguments(arguments)
+            if not TOOLS[name].alone:
+                await to_thread.run_sync(Call(context).check_filled)
+            work, queues = TOOLS[name].work, context.request_context.lifespan_context.queues
+            async with queues.of(work).turn() if queues and work else nullcontext():
+                return await super().call_tool(name, arguments, context)
+        except ValidationError as error:
+            # Which arguments are wrong; not their values, which may be long.
+            wrong = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+            takes = f"{name} takes {', '.join(tool.parameters['properties'])}"
+            return failed(problem_of_status(400, "; ".join(wrong), takes))
+        except FullError as error:
+            return failed(error.problem)
+        except WellreadError as error:
+            return failed(problem_of(error))
+        except ToolError as error:
+            if isinstance(error.__cause__, WellreadError):
+                return failed(problem_of(error.__cause__))
+            # A client is told no more of it; the log has the traceback.
+            logger.exception("the tool %s failed", name)
+            return failed(INTERNAL)
+
+
+def mcp_server(served: Served) -> LibraryServer:
     """The server over ``served``, which the caller opened and closes."""
 
     @asynccontextmanager
-    async def lifespan(_server: Server[Served]) -> AsyncIterator[Served]:
+    async def lifespan(_server: MCPServer[Served]) -> AsyncIterator[Served]:
         yield served
 
-    return Server(
-        "wellread",
-        version=version("wellread"),
-        title="Wellread",
-        description="Answers from your own documents, every sentence proved by what it cites.",
-        instructions=INSTRUCTIONS,
-        lifespan=lifespan,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-        on_list_resources=list_resources,
-        on_list_resource_templates=list_templates,
-        on_read_resource=read_resource,
-    )
+    quiet = logging.NullHandler()
+    logging.root.addHandler(quiet)  # the SDK sets up the process's logging where nothing has
+    try:
+        return LibraryServer(
+            "wellread",
+            version=version("wellread"),
+            title="Wellread",
+            description="Answers from your own documents, every sentence proved by what it cites.",
+            instructions=INSTRUCTIONS,
+            lifespan=lifespan,
+            tools=[library_tool.tool for library_tool in TOOLS.values()],
+            subscriptions=False,
+        )
+    finally:
+        logging.root.removeHandler(quiet)
 
 
 async def serve_stdio(served: Served) -> None:
     """Serve the program that started this one, until it closes standard input."""
-    server = mcp_server(served)
-    async with stdio_server() as (reading, writing):
-        await server.run(reading, writing, server.create_initialization_options())
+    await mcp_server(served).run_stdio_async()
 
 
 def http_sessions(served: Served, most_bytes: int) -> StreamableHTTPSessionManager:
     """What answers streamable HTTP while its ``run()`` is entered; bodies of ``most_bytes``."""
-    return StreamableHTTPSessionManager(
-        mcp_server(served),
+    server = mcp_server(served)
+    server.streamable_http_app(
         # The application checks Host and Origin of every request, these among them.
-        security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         max_request_body_size=most_bytes,
         max_sessions=MOST_SESSIONS,
     )
+    return server.session_manager
 
 
 def http_route(path: str, sessions: StreamableHTTPSessionManager) -> Route:
     """The route at which ``sessions`` answers."""
-    return Route(path, endpoint=_JsonOnly(_OwnSessions(StreamableHTTPASGIApp(sessions))))
-
-
-class _JsonOnly:
-    """Refuses other kinds of bodies in the shape of our errors; the SDK's word has none."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass JSON on, and what has no body."""
-        kind = Headers(scope=scope).get("content-type", "").partition(";")[0].strip()
-        if scope["method"] == "POST" and kind != "application/json":
-            raise HTTPException(415, f"The content type is {kind!r} and not application/json.")
-        await self.app(scope, receive, send)
+    return Route(path, endpoint=_OwnSessions(sessions))
 
 
 class _OwnSessions:
     """A session of the older protocol is its owner's: to others there is none of that id."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
+    def __init__(self, sessions: StreamableHTTPSessionManager) -> None:
+        self._app = StreamableHTTPASGIApp(sessions)
         self._owners: OrderedDict[str, str] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on what is of no session, or of one of the asker's."""
-        owner = asker_of(HTTPConnection(scope)).owner
-        session = Headers(scope=scope).get(SESSION_HEADER)
+        """Pass on what is of no session, or of one of the asker's; other bodies than JSON are
+        refused here, in the shape of our errors."""
+        headers = Headers(scope=scope)
+        kind = headers.get("content-type", "").partition(";")[0].strip()
+        if scope["method"] == "POST" and kind != "application/json":
+            raise HTTPException(415, f"The content type is {kind!r} and not application/json.")
+        owner, session = asker_of(HTTPConnection(scope)).owner, headers.get(SESSION_HEADER)
         if session is not None and self._owners.get(session, owner) != owner:
             raise HTTPException(404, "Session not found")
 
@@ -116,7 +161,7 @@ class _OwnSessions:
                 self._note(Headers(raw=message.get("headers", [])).get(SESSION_HEADER), owner)
             await send(message)
 
-        await self.app(scope, receive, noting)
+        await self._app(scope, receive, noting)
 
     def _note(self, session: str | None, owner: str) -> None:
         if session:

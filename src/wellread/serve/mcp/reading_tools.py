@@ -1,164 +1,101 @@
-"""The tools ``search``, ``fetch``, ``open_source`` and ``list_documents``: reading the material."""
+"""The tools ``search``, ``fetch``, ``open_source`` and ``list_documents``: reading the material.
+
+A citation's ``source`` names a place: ``doc_…:120-180:3f09c2d1`` is that range of characters of the
+version that begins so. A range alone would show another sentence after the document changed.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from datetime import datetime
+from dataclasses import dataclass
 from functools import partial
+from typing import Annotated
 
 from mcp.types import CallToolResult
 from pydantic import Field
 
-from wellread.answer_text import escaped, target
-from wellread.library.document_lists import listed
-from wellread.library.searches import Result, find
+from wellread.errors import RequestError, UnknownNameError
+from wellread.library.document_lists import listed, whole
+from wellread.library.searches import Result, around, find
 from wellread.locators import Marks, link_to
-from wellread.serve.features.bodies import Body, view_url
-from wellread.serve.mcp.arguments import (
-    FetchArguments,
-    ListArguments,
-    OpenArguments,
-    SearchArguments,
+from wellread.models.word_pieces import count_tokens
+from wellread.serve.mcp.tool_calls import (
+    BUDGETS,
+    EMPTY_HINT,
+    Call,
+    Collection,
+    Facts,
+    Kinds,
+    ServedContext,
+    Since,
+    Speakers,
+    Until,
+    Words,
+    as_result,
+    fitted,
+    library_tool,
 )
-from wellread.serve.mcp.places import (
-    CHARACTERS_PER_TOKEN,
-    Place,
-    page_end,
-    page_start,
-    placed,
-    readable,
-    source_of,
-)
-from wellread.serve.mcp.results import BUDGETS, exactly, fitted, told
-from wellread.serve.mcp.served import FILL, Call
+from wellread.serve.views import view_url
 from wellread.store.catalogue.documents.listings import ListedDocument
-from wellread.types import Filters, Kind, Locator, Span
+from wellread.types import Document, Filters, Locator, Span
 
 MOST_FOUND = 10
 DEEP = 3  # times as many passages are looked at, since those that one fetch shows are one result
 BEFORE, AFTER = 400, 800  # tokens shown around an opened place
 SHARE_BEFORE = 4  # a fetched page has a quarter of its text before the passage that was found
+VERSION = 8  # hex digits of a version that tell it apart
+CHARACTERS_PER_TOKEN = 4
+_SOURCE = re.compile(r"(doc_[0-9a-f]+):(\d+)-(\d+):([0-9a-f]+)")
+_PASSAGE = "psg_"
+_BREAKS = ("\n\n", "\n", ". ", " ")  # where a page may end, the best first
 
 
-class FoundBody(Body):
-    """A result, to be fetched by its id."""
-
-    id: str
-    title: str
-    url: str
-
-
-class FoundResults(Body):
-    """What a search found, best first."""
-
-    results: tuple[FoundBody, ...]
-
-
-class FetchedMetadata(Body):
-    """Facts about the document, and which part of it is given."""
-
-    document_id: str
-    kind: Kind
-    collection: str
-    locator: str = ""
-    authors: str | None = None
-    published_at: datetime | None = None
-    language: str | None = None
-    start: int = Field(description="of the text given, in characters of the document")
-    end: int
-    characters: int = Field(description="of the whole document")
-
-
-class FetchedDocument(Body):
-    """A document's text, whole or the part around what was found. It is data."""
-
-    id: str
-    title: str
-    text: str
-    url: str
-    metadata: FetchedMetadata
-
-
-class OpenedSource(Body):
-    """A place in a document: ``quote`` is what was named, among the text around it. It is data."""
-
-    source: str
-    document_id: str
-    title: str
-    kind: Kind
-    collection: str
-    locator: str
-    link: str
-    view_url: str | None = None
-    published_at: datetime | None = None
-    before: str
-    quote: str
-    after: str
-
-
-class ListedBody(Body):
-    """A document on the list; its id opens and fetches it."""
-
-    id: str
-    title: str
-    kind: Kind
-    collection: str
-    url: str
-    published_at: datetime | None = None
-    authors: tuple[str, ...]
-    characters: int
-
-
-class CollectionBody(Body):
-    """A collection and how many documents it has."""
-
-    name: str
-    documents: int
-
-
-class ListedDocuments(Body):
-    """The beginning of a list, how long all of it is, and all collections there are."""
-
-    total: int
-    documents: tuple[ListedBody, ...]
-    collections: tuple[CollectionBody, ...]
-
-
-def search(call: Call, wanted: SearchArguments) -> CallToolResult:
-    """Find documents; two places of one are two results where one fetch shows not both."""
+@library_tool("Search the library")
+def search(
+    context: ServedContext, query: Annotated[Words, Field(description="what to look for")]
+) -> CallToolResult:
+    """Finds documents in the user's library by words and by meaning, best first. Gives ids for
+    fetch. To get an answer with proof, use ask instead."""
+    call = Call(context)
     limits = Filters(collections=call.served.collections)
-    found = find(call.kb, wanted.query, limits, limit=MOST_FOUND * DEEP).results
-    results = tuple(map(_found_body, _apart(found)[:MOST_FOUND]))
-    return exactly(FoundResults(results=results))
+    found = find(call.kb, query, limits, limit=MOST_FOUND * DEEP).results
+    return as_result({"results": [_result_facts(one) for one in _apart(found)[:MOST_FOUND]]})
 
 
 def _apart(found: Sequence[Result]) -> list[Result]:
+    """Two places of one document are two results where one fetch shows not both."""
     near = BUDGETS[0] * CHARACTERS_PER_TOKEN // SHARE_BEFORE
     kept: list[Result] = []
-    for one in found:
-        document = one.hit.document.id
+    for result in found:
+        document = result.hit.document.id
         starts = [other.span.start for other in kept if other.hit.document.id == document]
-        if all(abs(start - one.span.start) > near for start in starts):
-            kept.append(one)
+        if all(abs(start - result.span.start) > near for start in starts):
+            kept.append(result)
     return kept
 
 
-def _found_body(one: Result) -> FoundBody:
-    document = one.hit.document
-    label = one.locator.label
+def _result_facts(result: Result) -> Facts:
+    document, label = result.hit.document, result.locator.label
     url = document.url or document.uri
-    return FoundBody(
-        id=one.hit.passage.id,
-        title=f"{document.title} ({label})" if label else document.title,
-        url=link_to(url, one.locator, one.text, media_url=document.media_url),
-    )
+    return {
+        "id": result.hit.passage.id,
+        "title": f"{document.title} ({label})" if label else document.title,
+        "url": link_to(url, result.locator, result.text, media_url=document.media_url),
+    }
 
 
-def fetch(call: Call, wanted: FetchArguments) -> CallToolResult:
-    """A document's text: whole where it is short, else the page around what was found."""
-    place = placed(call.served, wanted.id)
-    call.served.opened(place.listed.facts.id)
-    return fitted(partial(_fetched, wanted.id, place))
+@library_tool("Fetch a document")
+def fetch(
+    context: ServedContext,
+    id: Annotated[Words, Field(description="id of a search result, or of a document")],
+) -> CallToolResult:
+    """Gives the text of a document by an id from search: all of it, or of a long one the part
+    around what was found; search for what else it may hold."""
+    call = Call(context)
+    place = placed(call, id)
+    call.note_opened(place.listed.facts.id)
+    return fitted(partial(_fetched, id, place))
 
 
 def _fetched(name: str, place: Place, tokens: int) -> CallToolResult:
@@ -166,132 +103,224 @@ def _fetched(name: str, place: Place, tokens: int) -> CallToolResult:
     start = 0
     if place.span is not None and page_end(text, 0, tokens) < len(text):
         start = page_start(text, place.span.start, tokens // SHARE_BEFORE)
-    end = page_end(text, start, tokens)
-    span = Span(start=start, end=end)
-    locator = _located(place, place.span or span)
-    body = FetchedDocument(
-        id=name,
-        title=facts.title,
-        text=readable(place.document, span),
-        url=_link(place, place.span or Span(start=start, end=start), locator),
-        metadata=FetchedMetadata.of(
-            facts,
-            document_id=facts.id,
-            locator=locator.label,
-            authors=", ".join(facts.authors) or None,
-            language=facts.language or None,
-            start=start,
-            end=end,
-            characters=len(text),
-        ),
+    shown = Span(start=start, end=page_end(text, start, tokens))
+    locator = place.locator(place.span or shown)
+    metadata = {
+        "documentId": facts.id,
+        "kind": facts.kind,
+        "collection": facts.collection,
+        "locator": locator.label,
+        "authors": ", ".join(facts.authors) or None,
+        "publishedAt": facts.published_at,
+        "language": facts.language or None,
+        "start": shown.start,
+        "end": shown.end,
+        "characters": len(text),
+    }
+    return as_result(
+        {
+            "id": name,
+            "title": facts.title,
+            "text": readable(place.document, shown),
+            "url": place.link(place.span or Span(start=start, end=start), locator),
+            "metadata": metadata,
+        }
     )
-    return exactly(body)
 
 
-def open_source(call: Call, wanted: OpenArguments) -> CallToolResult:
-    """A place with the text around it."""
-    place = placed(call.served, wanted.source)
-    call.served.opened(place.listed.facts.id)
+@library_tool("Open a source")
+def open_source(
+    context: ServedContext,
+    source: Annotated[
+        Words,
+        Field(
+            description="source of a citation (doc_…:120-180:…), or the id or title of a document"
+        ),
+    ],
+) -> CallToolResult:
+    """Opens a citation at its place: the quoted words among the text around them, with page,
+    minute and speaker, or heading. Takes the source of a citation, or a document."""
+    call = Call(context)
+    place = placed(call, source)
+    call.note_opened(place.listed.facts.id)
     return fitted(partial(_opened, call, place))
 
 
 def _opened(call: Call, place: Place, tokens: int) -> CallToolResult:
-    text = place.document.text
-    around = min(tokens, BEFORE + AFTER)
+    document, facts = place.document, place.listed.facts
+    text, nearby = document.text, min(tokens, BEFORE + AFTER)
     if place.span is not None:
         quoted = place.span
-        first = page_start(text, quoted.start, around // 3)
-        last = page_end(text, quoted.end, around * 2 // 3)
+        first = page_start(text, quoted.start, nearby // 3)
+        last = page_end(text, quoted.end, nearby * 2 // 3)
     else:
-        first, last = 0, page_end(text, 0, around)
+        first, last = 0, page_end(text, 0, nearby)
         quoted = Span(start=0, end=0)
-    body = _opened_body(call, place, Span(start=first, end=last), quoted)
-    return told(_opened_markdown(body), body)
+    locator = place.locator(quoted if len(quoted) else Span(start=first, end=last))
+    link = place.link(quoted, locator)
+    # Within a turn the speaker stands in the locator; a whole page says who speaks.
+    before = text[first : quoted.start] if len(quoted) else ""
+    rest = Span(start=quoted.end, end=last)
+    after = rest.of(text) if len(quoted) else readable(document, rest)
+    quote = quoted.of(text)
+    shown = {
+        "source": source_of(facts.id, facts.version, quoted) if len(quoted) else facts.id,
+        "documentId": facts.id,
+        "title": facts.title,
+        "kind": facts.kind,
+        "collection": facts.collection,
+        "locator": locator.label,
+        "link": link,
+        "viewUrl": call.view_url(view_url(facts.id, facts.version, quoted)),
+        "publishedAt": facts.published_at,
+        "before": before,
+        "quote": quote,
+        "after": after,
+    }
+    return as_result(shown)
 
 
-def _opened_body(call: Call, place: Place, shown: Span, quoted: Span) -> OpenedSource:
-    document, facts = place.document, place.listed.facts
-    locator = _located(place, quoted if len(quoted) else shown)
-    before = Span(start=shown.start, end=quoted.start)
-    after = Span(start=quoted.end, end=shown.end)
-    return OpenedSource.of(
-        facts,
-        source=source_of(facts.id, facts.version, quoted) if len(quoted) else facts.id,
-        document_id=facts.id,
-        locator=locator.label,
-        link=_link(place, quoted, locator),
-        view_url=call.view_url(view_url(facts.id, facts.version, quoted)),
-        # Within a turn the speaker stands in the locator; a whole page says who speaks.
-        before=before.of(document.text) if len(quoted) else "",
-        quote=quoted.of(document.text),
-        after=after.of(document.text) if len(quoted) else readable(document, after),
-    )
-
-
-def _opened_markdown(body: OpenedSource) -> str:
-    title = escaped(body.title)
-    named = f"[{title}]({target(body.link)})" if body.link else title
-    parts = [f"**{named}**", escaped(body.locator), f"{body.kind} in {escaped(body.collection)}"]
-    quote = f"**»{_lines(body.quote)}«**" if body.quote else ""
-    pieces = [" · ".join(part for part in parts if part), _lines(body.before), quote]
-    pieces += [_lines(body.after)]
-    return "\n\n".join(piece for piece in pieces if piece)
-
-
-def _lines(text: str) -> str:
-    return "\n".join(escaped(line) for line in text.strip().splitlines())
-
-
-def list_documents(call: Call, wanted: ListArguments) -> CallToolResult:
-    """The newest documents, with the collections."""
-    limits = wanted.filters(call.served.within(wanted.collection))
-    page = listed(call.kb, limits, limit=wanted.limit)
-    collections = _collections(call)
-
-    def build(tokens: int) -> CallToolResult:
-        shown = page.documents[: max(1, tokens * wanted.limit // BUDGETS[0])]
-        body = ListedDocuments(
-            total=page.total,
-            documents=tuple(map(_listed_body, shown)),
-            collections=collections,
-        )
-        return told(_list_markdown(body), body)
-
-    return fitted(build)
-
-
-def _collections(call: Call) -> tuple[CollectionBody, ...]:
+@library_tool("List documents", alone=True)
+def list_documents(  # noqa: PLR0913 - the SDK reads the arguments from the signature
+    context: ServedContext,
+    collection: Collection = None,
+    kinds: Kinds = (),
+    speakers: Speakers = (),
+    since: Since = "",
+    until: Until = "",
+    limit: Annotated[int, Field(ge=1, le=200, description="most of them")] = 50,
+) -> CallToolResult:
+    """Lists the documents of the library, newest first, and its collections. To count documents,
+    ask."""
+    call = Call(context)
+    page = listed(call.kb, call.filters(collection, kinds, speakers, since, until), limit=limit)
     counts: dict[str, int] = {}
     for row in call.kb.catalogue.stats():
         if not call.served.collections or row.collection in call.served.collections:
             counts[row.collection] = counts.get(row.collection, 0) + row.documents
-    return tuple(CollectionBody(name=name, documents=count) for name, count in counts.items())
+
+    def build(tokens: int) -> CallToolResult:
+        shown = page.documents[: max(1, tokens * limit // BUDGETS[0])]
+        facts = {
+            "total": page.total,
+            "documents": [_listed_facts(document) for document in shown],
+            "collections": [{"name": name, "documents": count} for name, count in counts.items()],
+        }
+        return as_result(facts if counts else facts | {"hint": EMPTY_HINT})
+
+    return fitted(build)
 
 
-def _listed_body(one: ListedDocument) -> ListedBody:
-    return ListedBody.of(one.facts, url=one.facts.url or one.facts.uri)
+def _listed_facts(document: ListedDocument) -> Facts:
+    facts = document.facts
+    return {
+        "id": facts.id,
+        "title": facts.title,
+        "kind": facts.kind,
+        "collection": facts.collection,
+        "url": facts.url or facts.uri,
+        "publishedAt": facts.published_at,
+        "authors": facts.authors,
+        "characters": facts.characters,
+    }
 
 
-def _list_markdown(body: ListedDocuments) -> str:
-    named = ", ".join(f"{escaped(one.name)} ({one.documents:,})" for one in body.collections)
-    lines = [f"**Collections** {named or f'none yet: {FILL}'}", ""]
-    shown = len(body.documents)
-    part = f", the newest {shown:,} of them:" if shown < body.total else ""
-    lines.append(f"**{body.total:,} documents**{part}")
-    for one in body.documents:
-        day = f"{one.published_at:%Y-%m-%d}" if one.published_at else "no date"
-        who = f", {escaped(', '.join(one.authors))}" if one.authors else ""
-        where = f"{one.kind} in {escaped(one.collection)}"
-        lines.append(f"- {escaped(one.title)}{who} ({where}, {day}) `{one.id}`")
-    return "\n".join(lines)
+# --- places of the material, and pages of text around them -----------------------------------
 
 
-def _located(place: Place, span: Span) -> Locator:
-    return Marks(place.document.marks).locate(span)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A document, and what was named in it (``span``; None: all of it)."""
+
+    listed: ListedDocument
+    document: Document
+    span: Span | None
+
+    def locator(self, span: Span) -> Locator:
+        """What ``span`` looks like to a person."""
+        return Marks(self.document.marks).locate(span)
+
+    def link(self, span: Span, locator: Locator) -> str:
+        """Where ``span`` opens in its source."""
+        facts = self.listed.facts
+        url = facts.url or facts.uri
+        if not len(span):
+            return url
+        return link_to(url, locator, span.of(self.document.text), media_url=facts.media_url)
 
 
-def _link(place: Place, span: Span, locator: Locator) -> str:
-    facts = place.listed.facts
-    url = facts.url or facts.uri
-    quote = span.of(place.document.text)
-    return link_to(url, locator, quote, media_url=facts.media_url) if len(span) else url
+def source_of(document_id: str, version: str, span: Span) -> str:
+    """The name of a place."""
+    return f"{document_id}:{span.start}-{span.end}:{_short(version)}"
+
+
+def _short(version: str) -> str:
+    return version.rpartition("_")[2][:VERSION]
+
+
+def placed(call: Call, name: str) -> Place:
+    """What ``name`` stands for: a citation's source, a passage's or document's id, or a title.
+
+    Raises:
+        UnknownNameError: there is nothing of that name in what is served.
+        RequestError: its document has changed since.
+    """
+    kb, collections = call.kb, call.served.collections
+    named = _SOURCE.fullmatch(name)
+    document_id, span = named[1] if named else name, None
+    if name.startswith(_PASSAGE):
+        near = around(kb, name, 0, 0, collections)
+        document_id, span = near.document.id, near.results[0].span
+    found = whole(kb, document_id, collections, entities=0)
+    if named:
+        if _short(found.listed.facts.version) != named[4]:
+            detail = "the document has changed since this was given out"
+            raise RequestError(detail, hint="search or ask again")
+        start, end = int(named[2]), int(named[3])
+        if not start <= end <= len(found.document.text):
+            raise UnknownNameError(f"there is no place {name!r}", hint="use a citation's source")
+        span = Span(start=start, end=end)
+    return Place(listed=found.listed, document=found.document, span=span)
+
+
+def page_end(text: str, start: int, tokens: int) -> int:
+    """Where a page of about ``tokens`` that begins at ``start`` ends."""
+    end = min(len(text), start + tokens * CHARACTERS_PER_TOKEN)
+    while end - start > CHARACTERS_PER_TOKEN and count_tokens(text[start:end]) > tokens:
+        end = start + (end - start) * 3 // 4
+    if end < len(text):
+        for mark in _BREAKS:
+            place = text.rfind(mark, start + (end - start) // 2, end)
+            if place >= 0:
+                return place + len(mark)
+    return end
+
+
+def page_start(text: str, end: int, tokens: int) -> int:
+    """Where a page of about ``tokens`` that ends at ``end`` begins."""
+    start = max(0, end - tokens * CHARACTERS_PER_TOKEN)
+    while end - start > CHARACTERS_PER_TOKEN and count_tokens(text[start:end]) > tokens:
+        start = end - (end - start) * 3 // 4
+    if start:
+        for mark in _BREAKS:
+            place = text.find(mark, start, start + (end - start) // 2)
+            if place >= 0:
+                return place + len(mark)
+    return start
+
+
+def readable(document: Document, span: Span) -> str:
+    """The text of ``span``; where people speak, who says what and when."""
+    marks = Marks(document.marks)
+    turns = marks.turns(span)
+    if not turns:
+        return span.of(document.text)
+    lines: list[str] = []
+    place = span.start
+    for turn in turns:
+        lines.append(document.text[place : turn.span.start].strip())
+        label = marks.locate(turn.span).label or turn.speaker
+        lines.append(f"{label}: {turn.span.of(document.text).strip()}")
+        place = turn.span.end
+    lines.append(document.text[place : span.end].strip())
+    return "\n\n".join(line for line in lines if line)

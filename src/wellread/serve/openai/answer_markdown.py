@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from wellread.answer_text import (
     PLAIN,
@@ -27,9 +27,9 @@ from wellread.answer_text import (
     without_links,
 )
 from wellread.answers import CATALOGUE, Answer, Citation, VerdictName
-from wellread.serve.features.bodies import view_url
+from wellread.serve.views import view_url
 from wellread.text.words import harmless
-from wellread.types import Span
+from wellread.types import EarlierTurn, Span
 
 RULE = "\n\n---\n\n"  # between the answer and what stands beside it
 UNDERSTOOD = "*Understood as: {}*\n\n"
@@ -211,3 +211,25 @@ def _sure(answer: Answer, shown: Shown) -> str:
 def _line(text: str) -> str:
     """``text`` letter by letter, on one line."""
     return escaped(harmless(" ".join(text.split())))
+
+
+_MARKER = re.compile(r" ?\[\\\[\d+\\\]\]\([^()\s]*\)")
+_FLAG = re.compile("|".join(re.escape(flag) for flag in FLAGGED.values()))
+_ESCAPED = re.compile(r"\\([^\w\s]|_)|&#(\d+);")
+_ID = re.compile(rf"\({'[^()]*'}{re.escape(ANSWER_PAGE)}([^()/\s]+)\)\Z")
+
+
+def earlier_turn(question: str, answer: str) -> EarlierTurn:
+    """The turn that ``question`` and ``answer`` were, as a program sends them back."""
+    text = answer.replace("\r\n", "\n").strip()
+    body, rule, after = text.rpartition(RULE)
+    last = after.rpartition("\n")[2]
+    if not rule or not CONFIDENCE.match(last):
+        return EarlierTurn(question=question, answer=text)
+    named = _ID.search(last)
+    body = _FLAG.sub("", _MARKER.sub("", UNDERSTOOD_LINE.sub("", body)))
+    return EarlierTurn(
+        question=question,
+        answer=_ESCAPED.sub(lambda one: one[1] or chr(int(one[2])), body),
+        answer_id=unquote(named[1]) if named else "",
+    )

@@ -20,43 +20,40 @@ from fastapi.staticfiles import StaticFiles
 from starlette.requests import Request
 from starlette.routing import BaseRoute, Route
 
-from wellread.ask_settings import ServeSettings
+from wellread.config import ServeSettings
 from wellread.errors import RequestError, SettingsError, StoreError
 from wellread.kb import KnowledgeBase
 from wellread.serve.api.interface import API_ROUTERS
 from wellread.serve.api.middleware import shape_errors
 from wellread.serve.error_shapes import problem_of_status
-from wellread.serve.features.accounts.identity_provider import provider_of
-from wellread.serve.features.researching.research_tasks import ResearchTasks
-from wellread.serve.guards.foreign_requests import ForeignRequests
-from wellread.serve.guards.host_names import LocalNames
-from wellread.serve.guards.http_connections import LONGEST_HEADERS, within
-from wellread.serve.guards.rate_limits import RateLimits
-from wellread.serve.guards.refusals import Refusals
-from wellread.serve.guards.request_bodies import BodyLimits, RequestBodies
-from wellread.serve.guards.request_log import RequestLog
+from wellread.serve.features.researching import ResearchTasks
+from wellread.serve.guards.incoming import (
+    LONGEST_HEADERS,
+    BodyLimits,
+    ForeignRequests,
+    LocalNames,
+    RequestBodies,
+    within,
+)
+from wellread.serve.guards.refusals import Refusals, RequestLog, SecurityHeaders
 from wellread.serve.guards.route_rules import MCP_PATH, RouteRules
-from wellread.serve.guards.security_headers import SecurityHeaders
-from wellread.serve.guards.sign_in import Door, SignIn
+from wellread.serve.guards.sign_in import Door, RateLimits, SignIn
 from wellread.serve.guards.work_limits import WorkLimits, WorkQueues
-from wellread.serve.mcp.served import Served
-from wellread.serve.openai import chat_completions, models_api
+from wellread.serve.openai import chat_completions
 from wellread.serve.server import probes
-from wellread.serve.web.health_checks import HealthChecks
-from wellread.serve.web.ingest_runs import IngestRuns
-from wellread.serve.web.page_images import PageImages
+from wellread.serve.web.document_layout import PageImages
+from wellread.serve.web.identity_provider import provider_of
 from wellread.serve.web.pages.library_pages import UPLOAD_PATH
 from wellread.serve.web.pages.routers import PAGE_ROUTERS
 from wellread.serve.web.rendering import error_page, wants_page
-from wellread.serve.web.runs import AskRuns
+from wellread.serve.web.runs import AskRuns, HealthChecks, IngestRuns
 
 if TYPE_CHECKING:
     from wellread.serve.server.traces import Traces
 
 logger = logging.getLogger(__name__)
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-OPENAI_ROUTERS = (models_api.router, chat_completions.router)
-ROUTERS = (*API_ROUTERS, *OPENAI_ROUTERS, probes.router, *PAGE_ROUTERS)
+ROUTERS = (*API_ROUTERS, chat_completions.router, probes.router, *PAGE_ROUTERS)
 LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
 ASKED_FOR_HEALTH = 2  # at once, each in a thread that nothing else takes
 TRIM_SECONDS = 6 * 3_600
@@ -173,6 +170,7 @@ def _mcp(
     try:
         # The SDK takes a third of a second to load, and is an extra.
         from wellread.serve.mcp.mcp_server import http_route, http_sessions  # noqa: PLC0415
+        from wellread.serve.mcp.tool_calls import Served  # noqa: PLC0415
     except ImportError:
         return Route(MCP_PATH, _without_mcp, methods=["GET", "POST", "DELETE"]), nullcontext()
     sessions = http_sessions(Served(kb=kb, queues=queues), kb.settings.serve.max_request_bytes)

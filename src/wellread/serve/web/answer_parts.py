@@ -10,8 +10,8 @@ from wellread.answer_blocks import html_parts
 from wellread.answers import Answer, Citation
 from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
-from wellread.serve.features.asking.past_beside import past_beside, standing
-from wellread.serve.features.bodies import view_url
+from wellread.serve.features.answering import past_beside, standing
+from wellread.serve.views import view_url
 from wellread.types import KINDS, Kind
 
 MOST_TURNS = 50
@@ -30,11 +30,7 @@ class LimitChoices:
 
 
 def limit_choices(kb: KnowledgeBase) -> LimitChoices:
-    """The limits that a form offers, of all collections together.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """The limits that a form offers, of all collections together."""
     words = kb.catalogue.vocabulary.of(())
     kinds = {kind for one in words for kind in one.kinds}
     return LimitChoices(

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal
-from urllib.parse import quote, urlencode, urlsplit
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
-from fastapi import Request
+from fastapi import APIRouter, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from pydantic import BaseModel
+from starlette.datastructures import QueryParams
 from starlette.templating import Jinja2Templates
 
 from wellread.answer_blocks import draft_html
 from wellread.answers import VerdictName
 from wellread.locators import format_time
 from wellread.serve.error_shapes import OPENAI_PATH, Problem
-from wellread.serve.features.job_views import JobBody
+from wellread.serve.features.feature import FeatureRoute
 from wellread.serve.guards.route_rules import rules
+from wellread.serve.views import json_of, look_at
+from wellread.store.catalogue.run_logs import Job
 from wellread.store.schema.stored_values import Rights
 from wellread.text.words import harmless
 
@@ -44,19 +47,35 @@ NAVIGATION = (
 NOT_KEPT = {"cache-control": "no-store"}  # what is removed must not stay in a browser's cache
 
 
-class PageFormat(BaseModel):
-    """The parameter that every page takes: ``format=json`` gives its data."""
+class PageRoute(FeatureRoute):
+    """A page: ``format=json`` gives its data, which no page has to declare."""
 
-    format: Literal["html", "json"] = "html"
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The handler behind a look at the form that is asked for."""
+        handle = super().get_route_handler()
+
+        async def formed(request: Request) -> Response:
+            given = parse_qsl(request.scope["query_string"].decode("latin-1"), True)
+            wanted = [value for name, value in given if name == "format"]
+            if wanted:
+                if wanted[-1] not in ("html", "json"):
+                    told = {"loc": ("query", "format"), "msg": "Input should be 'html' or 'json'"}
+                    raise RequestValidationError([told])
+                request.state.format = wanted[-1]
+                kept = [(name, value) for name, value in given if name != "format"]
+                request.scope["query_string"] = urlencode(kept).encode()
+            return await handle(Request(request.scope, request.receive))
+
+        return formed
+
+
+def page_router() -> APIRouter:
+    """Routes of pages, which the description of the interface leaves out."""
+    return APIRouter(include_in_schema=False, route_class=PageRoute)
 
 
 def shown(
-    request: Request,
-    template: str,
-    body: BaseModel,
-    *,
-    status: int = 200,
-    **extra: Any,
+    request: Request, template: str, body: object, *, status: int = 200, **extra: Any
 ) -> Response:
     """The page made of ``body``, or ``body`` itself where JSON is asked for.
 
@@ -64,9 +83,8 @@ def shown(
         extra: further values for the template; none of the data that the page shows.
     """
     if wants_json(request):
-        content = body.model_dump(mode="json")
-        return JSONResponse(content, status_code=status, headers=NOT_KEPT)
-    return drawn(request, template, {"body": body, **extra}, status=status)
+        return JSONResponse(json_of(body), status_code=status, headers=NOT_KEPT)
+    return drawn(request, template, {"body": look_at(body), **extra}, status=status)
 
 
 def drawn(
@@ -111,8 +129,9 @@ def error_page(request: Request, problem: Problem) -> Response:
 
 def wants_json(request: Request) -> bool:
     """Whether the data is asked for: by ``?format=json`` or by ``Accept``."""
-    if "format" in request.query_params:
-        return request.query_params["format"] == "json"
+    asked: str = getattr(request.state, "format", "")
+    if asked:
+        return asked == "json"
     accepted = request.headers.get("accept", "")
     return "application/json" in accepted and "text/html" not in accepted
 
@@ -138,6 +157,8 @@ def _day(given: datetime | None) -> str:
 
 def _with(query: Mapping[str, Any], **changed: Any) -> str:
     """The query string of ``query`` with some parameters changed; empty ones are left out."""
+    if isinstance(query, QueryParams):
+        query = {name: list(filter(None, query.getlist(name))) for name in query}
     given = {**query, **changed}
     return urlencode(
         {name: value for name, value in given.items() if value not in ("", None, (), [])},
@@ -153,12 +174,11 @@ class Rate:
     left: float | None
 
 
-def rate_of(job: JobBody) -> Rate:
+def rate_of(job: Job) -> Rate:
     """How quick a running job is. Vectors are most of the work, so they are what is counted."""
     if job.state != "running" or not job.vectors:
         return Rate(per_second=0.0, left=None)
-    begun = datetime.fromisoformat(job.started_at)
-    seconds = max((datetime.now(UTC) - begun).total_seconds(), 0.001)
+    seconds = max((datetime.now(UTC) - job.started_at).total_seconds(), 0.001)
     per_second = job.vectors / seconds
     if not job.total or not job.done:
         return Rate(per_second=per_second, left=None)
@@ -183,7 +203,7 @@ def _environment() -> Environment:
         "web_link": web_link,
         "percent": lambda share: f"{share:.0%}",
         "with": _with,
-        "iso": lambda moment: moment[:16].replace("T", " "),
+        "iso": lambda moment: f"{moment:%Y-%m-%d %H:%M}",
         "rate": rate_of,
         "segment": lambda name: quote(name, safe=""),
         "drawn": draft_html,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from wellread import plugins
-from wellread.config.index_settings import LANCEDB
+from wellread.config import LANCEDB
 from wellread.errors import StoreError
 from wellread.store.base import IndexBackend
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, cast
 from urllib.parse import quote, urlsplit
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 from fastapi.responses import FileResponse, Response
 
 from wellread.answers import Answer, Citation
@@ -18,20 +18,26 @@ from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
 from wellread.library.changed_source import said_now
 from wellread.locators import RECORDINGS, Marks
-from wellread.serve.api.queries import FAR, StrictModel
-from wellread.serve.features.bodies import Body, PlaceBody, SpanBody, view_url
-from wellread.serve.guards.asking_rights import Kb, note_opened
+from wellread.serve.features.feature import FAR, StrictModel
+from wellread.serve.guards.route_rules import Kb, note_opened
+from wellread.serve.views import Shape, view_url
 from wellread.serve.web.answer_parts import place_of
-from wellread.serve.web.document_layout import Page, page_of
-from wellread.serve.web.page_images import PageImages, ShownPage, original_pdf, shown_pages
-from wellread.serve.web.rendering import NOT_KEPT, PageFormat, drawn, shown
+from wellread.serve.web.document_layout import (
+    Page,
+    PageImages,
+    ShownPage,
+    original_pdf,
+    page_of,
+    shown_pages,
+)
+from wellread.serve.web.rendering import NOT_KEPT, drawn, page_router, shown
 from wellread.store.schema.stored_values import StoredAnswer
-from wellread.types import Document, DocumentFacts, Kind, PageMark, Span, TimeMark
+from wellread.types import Document, DocumentFacts, Kind, Locator, PageMark, Span, TimeMark
 
-router = APIRouter(include_in_schema=False)
+router = page_router()
 
 
-class ViewQuery(StrictModel, PageFormat):
+class ViewQuery(StrictModel):
     """Which place of which version is looked at, and as a citation of which answer.
 
     Attributes:
@@ -48,7 +54,7 @@ class ViewQuery(StrictModel, PageFormat):
     text: bool = False
 
 
-class ChangedBody(Body):
+class ChangedBody(Shape):
     """A citation of a version that is gone, beside the version that is there.
 
     ``still``: the quote stands there word for word, at ``now``; otherwise ``now`` is what comes
@@ -65,7 +71,7 @@ class ChangedBody(Body):
     now_url: str
 
 
-class DocumentViewBody(Body):
+class DocumentViewBody(Shape):
     """A document and the place that is looked at."""
 
     document_id: str
@@ -76,8 +82,8 @@ class DocumentViewBody(Body):
     versions: ChangedBody | None
     outside: bool
     locator: str
-    place: PlaceBody | None
-    span: SpanBody | None
+    place: Locator | None
+    span: Span | None
     quote: str
     link: str
     media: str
@@ -252,12 +258,7 @@ def _body(
 
 @router.get("/documents/{document_id}/pages/{number}.png")
 def page_image(kb: Kb, images: Images, request: Request, document_id: str, number: int) -> Response:
-    """A page of a PDF as a picture.
-
-    Raises:
-        UnknownNameError: there is no such document, or its file is not there as it was read.
-        SourceError: there is no such page.
-    """
+    """A page of a PDF as a picture."""
     facts = kb.catalogue.facts([document_id]).get(document_id)
     path = original_pdf(kb, facts) if facts else None
     if path is None:
@@ -270,11 +271,7 @@ def page_image(kb: Kb, images: Images, request: Request, document_id: str, numbe
 
 @router.get("/documents/{document_id}/media")
 def media(kb: Kb, request: Request, document_id: str) -> Response:
-    """The recording that lies beside a transcript's file, in parts as players ask for them.
-
-    Raises:
-        UnknownNameError: there is no such document or recording.
-    """
+    """The recording that lies beside a transcript's file, in parts as players ask for them."""
     facts = kb.catalogue.facts([document_id]).get(document_id)
     path = recording_beside(facts) if facts else None
     if path is None:

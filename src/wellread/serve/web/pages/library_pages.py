@@ -7,33 +7,36 @@ import io
 from collections.abc import Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import Annotated, BinaryIO, Literal
 
 from anyio import to_thread
-from fastapi import APIRouter, Form, Query, Request
+from fastapi import Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import Field
 from starlette.datastructures import UploadFile
 
 from wellread.errors import RequestError, SourceError, UnknownNameError
-from wellread.ingest.remove import remove_named
+from wellread.ingest.remove import RemoveReport, remove_named
 from wellread.ingest.sources.addresses import is_web
 from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import sees_all
-from wellread.library.document_lists import listed
-from wellread.library.uploads import keep_upload, uploads_below
-from wellread.serve.api.queries import ListQuery
-from wellread.serve.features.accounts.editing_rights import check_may_edit, check_may_read
-from wellread.serve.features.bodies import Body
-from wellread.serve.features.home_reports import RemoveBody
-from wellread.serve.features.library_views import library_body
-from wellread.serve.guards.asking_rights import Kb, WholeKb, to_change
+from wellread.library.document_lists import Topic, listed, topics
+from wellread.library.uploads import keep_upload, uploaded_file, uploads_below
+from wellread.serve.features.feature import ListQuery, Many, Offset
+from wellread.serve.features.home_and_jobs import job as one_job
+from wellread.serve.features.home_and_jobs import jobs as newest_jobs
+from wellread.serve.features.people import check_may_edit, check_may_read
+from wellread.serve.guards.route_rules import Kb, WholeKb, to_change
+from wellread.serve.views import FACES, Shape
 from wellread.serve.web.answer_parts import limit_choices
-from wellread.serve.web.ingest_runs import Ingest
-from wellread.serve.web.rendering import PageFormat, drawn, shown, wants_json
+from wellread.serve.web.rendering import drawn, page_router, shown, wants_json
+from wellread.serve.web.runs import Ingest
+from wellread.store.catalogue.documents.listings import ListedDocument
+from wellread.store.catalogue.run_logs import ItemStatus, Job
+from wellread.store.schema.stored_values import SourceRecord
 
-router = APIRouter(include_in_schema=False)
+router = page_router()
 
 UPLOAD_PATH = "/library/upload"
 LONGEST_COLLECTION = 80
@@ -42,13 +45,41 @@ SAMPLE_FOLDERS = ("commons", "news", "pages", "papers", "questions", "transcript
 CollectionName = Annotated[str, Form(max_length=LONGEST_COLLECTION)]
 
 
-class LibraryQuery(ListQuery, PageFormat):
+class LibraryQuery(ListQuery):
     """Which documents are listed."""
 
     limit: int = Field(default=50, ge=1, le=200)
 
 
-class TakenBody(Body):
+DocumentState = Literal["ready", "words ready"]
+MOST_TROUBLED = 200
+
+FACES.show(SourceRecord, "collection uri status reason")
+
+
+class LibraryDocument(Shape, line="*document state source uploaded"):
+    """A document with its state: ``words ready`` is found by its words, and not yet by meaning.
+
+    ``source`` is how it is named to remove it; ``uploaded``: its file lies in the home.
+    """
+
+    document: ListedDocument
+    state: DocumentState
+    source: str
+    uploaded: bool
+
+
+class LibraryBody(Shape):
+    """Collections, a page of their documents, and what could not be read."""
+
+    collections: tuple[Topic, ...]
+    total: int
+    offset: int
+    documents: tuple[LibraryDocument, ...]
+    troubled: tuple[SourceRecord, ...]
+
+
+class TakenBody(Shape):
     """What was given and waits to be read."""
 
     collection: str
@@ -59,7 +90,25 @@ class TakenBody(Body):
 def library(kb: Kb, request: Request, asked: Annotated[LibraryQuery, Query()]) -> Response:
     """Documents with kind, date and state, a page of them."""
     page = listed(kb, asked.filters(), limit=asked.limit, offset=asked.offset, order=asked.order)
-    body = library_body(kb, page, asked.offset, asked.collections)
+    owing = kb.catalogue.vectors.owing(one.facts.id for one in page.documents)
+    sources = kb.catalogue.known_sources(one.facts.uri for one in page.documents)
+
+    def line(one: ListedDocument) -> LibraryDocument:
+        facts = one.facts
+        return LibraryDocument(
+            document=one,
+            state="words ready" if facts.id in owing else "ready",
+            source=facts.uri if (facts.collection, facts.uri) in sources else facts.id,
+            uploaded=uploaded_file(kb, facts.uri) is not None,
+        )
+
+    body = LibraryBody(
+        collections=tuple(topics(kb, asked.collections, entities=0)),
+        total=page.total,
+        offset=asked.offset,
+        documents=tuple(map(line, page.documents)),
+        troubled=tuple(kb.catalogue.troubled_sources(asked.collections, MOST_TROUBLED)),
+    )
     return shown(request, "library.html", body, asked=asked, choices=limit_choices(kb))
 
 
@@ -73,12 +122,7 @@ def add_page(kb: Kb, request: Request) -> Response:
 
 @router.post(UPLOAD_PATH)
 async def upload(kb: Kb, ingest: Ingest, request: Request) -> Response:
-    """Keep the files of a form in the home, and read them.
-
-    Raises:
-        RequestError: there is no file, there are too many, or one has no name.
-        StoreError: the disk is full.
-    """
+    """Keep the files of a form in the home, and read them."""
     most = kb.settings.serve.max_upload_files
     async with request.form(max_files=most, max_fields=20) as form:
         given = [one for one in form.getlist("files") if isinstance(one, UploadFile)]
@@ -109,11 +153,7 @@ def address(
     given: Annotated[str, Form(alias="address", min_length=1, max_length=2_000)],
     collection: CollectionName = "",
 ) -> Response:
-    """Read a web page, a feed, a file or a folder of this machine.
-
-    Raises:
-        SourceError: there is nothing of that name.
-    """
+    """Read a web page, a feed, a file or a folder of this machine."""
     wanted = given.strip()
     name = _collection(collection)
     whole = to_change(kb, name)
@@ -167,7 +207,7 @@ async def remove(
     return shown(request, "removed.html", body, collection=collection)
 
 
-def _remove(kb: KnowledgeBase, collection: str, sources: Sequence[str]) -> RemoveBody:
+def _remove(kb: KnowledgeBase, collection: str, sources: Sequence[str]) -> RemoveReport:
     """Remove, the kept files first: the proof looks into every file of the home.
 
     They come back when the removal is refused.
@@ -184,16 +224,11 @@ def _remove(kb: KnowledgeBase, collection: str, sources: Sequence[str]) -> Remov
         raise
     if not sees_all(kb):  # what hung on it elsewhere, and says the same, is not theirs to know
         report = dataclasses.replace(report, counts={}, answers=0, shared=0, traces=())
-    return RemoveBody.of(report, traces=[str(trace) for trace in report.traces])
+    return report
 
 
 def _to_remove(kb: KnowledgeBase, collection: str, sources: Sequence[str]) -> KnowledgeBase:
-    """The whole knowledge base, once all of ``sources`` are of the asker's collection.
-
-    Raises:
-        UnknownNameError: one is not there.
-        UnknownCollectionError: the asker may not read it.
-    """
+    """The whole knowledge base, once all of ``sources`` are of the asker's collection."""
     whole = to_change(kb, collection)
     if sees_all(kb):
         return whole
@@ -220,3 +255,61 @@ def _taken(request: Request, ingest: Ingest, inputs: Sequence[str], collection: 
         body = TakenBody(collection=collection, inputs=tuple(inputs))
         return shown(request, "", body, status=202)
     return RedirectResponse("/library/jobs", status_code=303)
+
+
+AGAIN = ("add", "sync")  # what can be run again with the inputs that the job knows
+
+
+@router.get("/library/jobs")
+def jobs(
+    kb: Kb, ingest: Ingest, request: Request, limit: Many = 20, pane: bool = False
+) -> Response:
+    """The newest runs, and what waits; ``pane``: only the list, for a page that looks on."""
+    body = newest_jobs(kb, limit)
+    template = "parts/jobs.html" if pane else "jobs.html"
+    running = ingest.busy(kb) or any(one.state == "running" for one in body.jobs)
+    return shown(request, template, body, asked_for=ingest.open_ones(kb), running=running)
+
+
+@router.get("/library/jobs/{job_id}")
+def job(
+    kb: Kb,
+    request: Request,
+    job_id: str,
+    status: ItemStatus | None = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 200,
+    offset: Offset = 0,
+    pane: bool = False,
+) -> Response:
+    """One run with a line for each source."""
+    body = one_job(kb, job_id, status, limit, offset)
+    template = "parts/job.html" if pane else "job.html"
+    return shown(request, template, body, again=body.job.action in AGAIN)
+
+
+@router.post("/library/jobs/{job_id}/cancel")
+def cancel(kb: Kb, request: Request, job_id: str) -> Response:
+    """Ask a run to stop; what it has written stays."""
+    found = _known(kb, job_id)
+    check_may_edit(request, found.collection)
+    to_change(kb, found.collection).catalogue.jobs.cancel(found.id)
+    return RedirectResponse(f"/library/jobs/{job_id}", status_code=303)
+
+
+@router.post("/library/jobs/{job_id}/retry")
+def retry(kb: Kb, ingest: Ingest, request: Request, job_id: str) -> Response:
+    """Run it again: what is done and unchanged is skipped."""
+    found = _known(kb, job_id)
+    check_may_edit(request, found.collection)
+    if found.action not in AGAIN:
+        raise RequestError(f"a job that does {found.action} cannot be run again here")
+    check_may_read(request, to_change(kb, found.collection), found.collection, found.named)
+    ingest.start("sync" if found.action == "sync" else "add", found.named, found.collection)
+    return RedirectResponse("/library/jobs", status_code=303)
+
+
+def _known(kb: KnowledgeBase, job_id: str) -> Job:
+    found = kb.catalogue.jobs.get(job_id)
+    if found is None:
+        raise UnknownNameError(f"there is no job {job_id}", hint="/library/jobs lists them")
+    return found

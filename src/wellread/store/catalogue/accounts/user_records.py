@@ -71,7 +71,7 @@ class Users(CataloguePart):
         found = self._rows(_users().where(users.c.name == plain_name(name)))
         if not found:
             raise UnknownNameError(
-                f"there is no user named {name!r}", hint="'wellread users list' shows them"
+                f"there is no user named {name!r}", hint="'wellread users' shows them"
             )
         return made_user(found[0])
 
@@ -316,7 +316,7 @@ class Groups(CataloguePart):
         found = next((one for one in self.every() if one.name == wanted), None)
         if found is None:
             raise UnknownNameError(
-                f"there is no group named {name!r}", hint="'wellread groups list' shows them"
+                f"there is no group named {name!r}", hint="'wellread users group' shows them"
             )
         return found
 

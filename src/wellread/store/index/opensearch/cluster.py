@@ -35,7 +35,7 @@ PASSING = frozenset({OVERLOADED, 502, 503, 504})  # statuses of what may go by i
 BLOCKED = "cluster_block_exception"
 FULL = ("flood-stage", "read-only / allow delete", "disk usage exceeded")
 _REFUSED = {
-    401: "check the user in index.url and the variable that index.password_env names",
+    401: "check the user in index.url and the variable OPENSEARCH_PASSWORD",
     403: "the user in index.url lacks a right; docs/opensearch.md lists those it needs",
     413: "raise http.max_content_length of the cluster",
 }
@@ -168,7 +168,7 @@ def read_address(service: ServiceAddress) -> ClusterAddress:
     url = urlsplit(service.url)
     login, _, named = url.netloc.rpartition("@")
     if ":" in login:
-        raise _wrong("holds a password", "put it into the variable named by index.password_env")
+        raise _wrong("holds a password", "put it into OPENSEARCH_PASSWORD")
     hosts = tuple(_host(SCHEMES.get(url.scheme, ""), one) for one in named.split(","))
     user, base = unquote(login), url.path.strip("/") or BASE
     if not _BASE.fullmatch(base):

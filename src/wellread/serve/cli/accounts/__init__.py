@@ -1,1 +1,0 @@
-"""Commands about users: who they are, what is open to them, their keys, what they did."""

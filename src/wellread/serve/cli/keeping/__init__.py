@@ -1,1 +1,0 @@
-"""Commands that keep a home safe: ``verify``, ``restore``, ``export``, ``import``."""

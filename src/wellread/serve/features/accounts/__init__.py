@@ -1,1 +1,0 @@
-"""Users as the interfaces show them, and the identity provider that may know them."""

@@ -1,1 +1,0 @@
-"""Answers, how they were found, and those that were given before."""

@@ -1,0 +1,359 @@
+"""Entities: one with its facts, relations and mentions, and lists of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
+from itertools import groupby
+from typing import Annotated, Literal
+
+from fastapi import Query
+from rich.console import Console
+from rich.text import Text
+
+from wellread.ask.retrieve.search import check_collections
+from wellread.errors import UnknownNameError
+from wellread.kb import KnowledgeBase
+from wellread.library.timeline_entries import naming_sentence
+from wellread.locators import Marks
+from wellread.serve.error_shapes import Problem, ProblemError, problem_of_status
+from wellread.serve.features.feature import FeatureRouter, Many, Offset, Scope, refusals
+from wellread.serve.guards.route_rules import Kb
+from wellread.serve.terminal import fold, right, table, whole
+from wellread.serve.views import FACES, Quoted, Shape
+from wellread.store.catalogue.documents.entity_nodes import (
+    EntityNode,
+    MentioningDocument,
+    MentionTotal,
+)
+from wellread.store.catalogue.documents.relation_network import Neighbour
+from wellread.text.names import key_of
+from wellread.text.words import harmless
+from wellread.types import Filters, Span
+
+router = FeatureRouter()
+AROUND = 300  # characters looked at on both sides of a mention for its sentence
+NO_TYPE = "(no type)"
+TOPICS = "GET /api/topics lists what is named most"
+EntityOrder = Literal["mentions", "relations", "title"]
+
+FACES.show_whole(MentionTotal)
+FACES.show(Neighbour, "relation direction known name entity=node")
+
+
+class MentionBody(
+    Shape, line="*quoted mentions=named.mentions name=named.name name_span=named.first"
+):
+    """A document that names the entity; its first mention, at ``nameSpan``, in its sentence."""
+
+    quoted: Quoted
+    named: MentioningDocument
+
+
+class EntityBody(
+    Shape,
+    line="""*node aliases=node.aliases url=node.url summary taxonomy relations mention_total
+    mentions others""",
+):
+    """An entity with its facts, relations and mentions. ``others`` are called the same.
+
+    ``relation`` of a relation is its type or, for an edge that points to the entity (``direction``
+    is ``in``), its inverse; ``entity`` is null when ``name`` is not there yet.
+    """
+
+    node: EntityNode
+    summary: str
+    taxonomy: Mapping[str, tuple[str, ...]]
+    relations: tuple[Neighbour, ...]
+    mention_total: MentionTotal
+    mentions: tuple[MentionBody, ...]
+    others: tuple[EntityNode, ...]
+
+
+class EntityLine(
+    Shape, line="*node relations mentioned_in=total.documents mentions=total.mentions"
+):
+    """An entity in a list: how many relations it has, how many documents name it, how often."""
+
+    node: EntityNode
+    relations: int
+    total: MentionTotal
+
+
+class EntityTypeBody(Shape):
+    """Entities of one type, the most often named first; ``count`` is of all of them."""
+
+    type: str
+    count: int
+    entities: tuple[EntityLine, ...]
+
+
+class EntityListBody(Shape):
+    """Every type of entity with its count."""
+
+    count: int
+    types: tuple[EntityTypeBody, ...]
+
+
+class EntitiesBody(Shape):
+    """A part of the list of entities; ``types``: how many of each type the whole list has."""
+
+    total: int
+    offset: int
+    types: dict[str, int]
+    entities: tuple[EntityLine, ...]
+
+
+# A name may be an address or an id with slashes.
+@router.get("/api/entities/{name:path}", responses=refusals(s404="No such entity or collection"))
+def entity(
+    kb: Kb,
+    name: str,
+    collection: Annotated[list[str] | None, Query()] = None,
+    limit: Annotated[int, Query(ge=0, le=200)] = 20,
+) -> EntityBody:
+    """The entity with this id, title, alias or address; ``limit`` is of ``mentions``."""
+    scope = tuple(collection or ())
+    check_collections(kb, Filters(collections=scope))
+    body = entity_body(kb, scope, name, limit)
+    if body is None:
+        raise ProblemError(unknown_entity(kb, scope, name, lists=TOPICS))
+    return body
+
+
+@router.get("/api/entities")
+def list_entities(
+    kb: Kb,
+    scope: Scope,
+    query: Annotated[str, Query(max_length=500, description="a part of a name")] = "",
+    type: Annotated[list[str], Query()] = [],  # noqa: B006 - FastAPI copies it
+    order: EntityOrder = "mentions",
+    limit: Many = 50,
+    offset: Offset = 0,
+) -> EntitiesBody:
+    """Entities, those that most documents name first, a page of them."""
+    check_collections(kb, Filters(collections=scope))
+    types = [one for one in type if one.strip()] or None
+    return entities_body(kb, scope, types, (limit, offset), part=query, order=order)
+
+
+def entity_body(
+    kb: KnowledgeBase, collections: Sequence[str], name: str, limit: int
+) -> EntityBody | None:
+    """The entity called ``name`` with at most ``limit`` documents that name it; None: nobody is."""
+    graph = kb.catalogue.graph
+    found = graph.resolve(collections, name)
+    document = kb.catalogue.document(found[0].document_id) if found else None
+    if document is None:
+        return None
+    node, scope = found[0], (found[0].collection,)
+    mentioning = graph.documents_mentioning(scope, node.id, limit)
+    return EntityBody(
+        node=node,
+        summary=document.summary,
+        taxonomy=document.taxonomy,
+        relations=tuple(graph.neighbours(scope, node.id)),
+        mention_total=graph.mention_total(scope, node.id),
+        mentions=tuple(_mentions(kb, mentioning)),
+        others=tuple(found[1:]),
+    )
+
+
+def unknown_entity(
+    kb: KnowledgeBase, collections: Sequence[str], name: str, *, lists: str
+) -> Problem:
+    """That nothing is called ``name``, with names that look like it, else what ``lists`` them."""
+    near = kb.catalogue.graph.near(collections, name)
+    names = ", ".join(dict.fromkeys(node.title for node in near))
+    hint = f"similar names: {names}" if names else lists
+    return problem_of_status(HTTPStatus.NOT_FOUND, f"no entity is called {name!r}", hint)
+
+
+def _mentions(kb: KnowledgeBase, found: Sequence[MentioningDocument]) -> list[MentionBody]:
+    windows = [(one.document.id, _window(one)) for one in found]
+    texts = kb.catalogue.texts(windows)
+    marks = kb.catalogue.marks_over([(one.document.id, one.first) for one in found])
+    bodies = []
+    for one, (_, window), text, over in zip(found, windows, texts, marks, strict=True):
+        span = naming_sentence(text, window.start, one.first)
+        said = text[span.start - window.start : span.end - window.start]
+        locator = Marks(over).locate(one.first)
+        quoted = Quoted(document=one.document, span=span, text=said, locator=locator)
+        bodies.append(MentionBody(quoted=quoted, named=one))
+    return bodies
+
+
+def _window(one: MentioningDocument) -> Span:
+    start = max(0, one.first.start - AROUND)
+    return Span(start=start, end=min(one.document.characters, one.first.end + AROUND))
+
+
+def entity_list_body(
+    kb: KnowledgeBase,
+    collections: Sequence[str],
+    types: Sequence[str] | None,
+    limit: int,
+    *,
+    part: str = "",
+) -> EntityListBody:
+    """Types with their counts, and at most ``limit`` entities of each.
+
+    Args:
+        part: only those of which a name or the id has this in it.
+    """
+    nodes, lines = _lines(kb, collections, types, part)
+    grouped: list[EntityTypeBody] = []
+    for sort, group in groupby(nodes, key=lambda node: node.type):
+        members = [lines(node) for node in group]
+        members.sort(key=lambda line: -line.total.documents)
+        grouped.append(
+            EntityTypeBody(type=sort, count=len(members), entities=tuple(members[:limit]))
+        )
+    return EntityListBody(count=len(nodes), types=tuple(grouped))
+
+
+def entities_body(
+    kb: KnowledgeBase,
+    collections: Sequence[str],
+    types: Sequence[str] | None,
+    page: tuple[int, int],
+    *,
+    part: str = "",
+    order: EntityOrder = "mentions",
+) -> EntitiesBody:
+    """A part of the list of entities; ``page``: limit and offset. The other arguments as above."""
+    nodes, lines = _lines(kb, collections, types, part)
+    there = {node.type for node in kb.catalogue.graph.entities(collections)}
+    for unknown in sorted(set(types or ()) - there):
+        known = ", ".join(sorted(filter(None, there))) or "none"
+        raise UnknownNameError(
+            f"there is no entity of the type {unknown!r}", hint=f"known: {known}"
+        )
+    limit, offset = page
+    found = [lines(node) for node in nodes]
+    found.sort(key=lambda line: (line.node.title.casefold(), line.node.collection, line.node.id))
+    if order != "title":
+        mentions = order == "mentions"
+        found.sort(key=lambda line: -(line.total.documents if mentions else line.relations))
+    return EntitiesBody(
+        total=len(found),
+        offset=offset,
+        types=dict(sorted(Counter(node.type for node in nodes).items())),
+        entities=tuple(found[offset : offset + limit]),
+    )
+
+
+def _lines(
+    kb: KnowledgeBase, collections: Sequence[str], types: Sequence[str] | None, part: str
+) -> tuple[list[EntityNode], Callable[[EntityNode], EntityLine]]:
+    """The entities that are listed, by type and title, and what makes a line of one."""
+    graph = kb.catalogue.graph
+    wanted = key_of(part)
+    nodes = [one for one in graph.entities(collections, types) if _has(one, wanted)]
+    totals, degrees = graph.mention_totals(collections), graph.degrees(collections)
+    none = MentionTotal(documents=0, mentions=0)
+
+    def line(node: EntityNode) -> EntityLine:
+        key = (node.collection, node.id)
+        return EntityLine(node=node, relations=degrees.get(key, 0), total=totals.get(key, none))
+
+    return nodes, line
+
+
+def _has(node: EntityNode, key: str) -> bool:
+    return not key or any(key in key_of(name) for name in (node.title, node.id, *node.aliases))
+
+
+def print_entity(console: Console, body: EntityBody) -> None:
+    """Facts, relations and mentions of one entity."""
+    node = body.node
+    _line(console, (node.title, "bold"), (f"  {node.type or NO_TYPE}", "cyan"))
+    _line(console, (f"{node.id} in “{node.collection}”", "dim"))
+    if node.aliases:
+        _line(console, (f"also called {', '.join(node.aliases)}", ""))
+    for dimension, values in body.taxonomy.items():
+        if values != (node.type,):
+            _line(console, (f"{dimension}: {', '.join(values)}", ""))
+    if body.summary:
+        _line(console, (body.summary, ""))
+    _line(console, (node.url, "dim"))
+    _print_relations(console, body)
+    _print_mentions(console, body)
+    if body.others:
+        others = ", ".join(f"{one.title} ({one.id} in “{one.collection}”)" for one in body.others)
+        _line(console, (f"\nAlso called so: {others}", "yellow"))
+
+
+def _print_relations(console: Console, body: EntityBody) -> None:
+    if not body.relations:
+        return
+    _line(console, ("\nRelations", "bold"))
+    rows = []
+    for one in body.relations:
+        name = Text(harmless(one.name))
+        if one.node:
+            name.append(harmless(f"  {one.node.id}"), style="dim")
+        else:
+            name.append("  not there yet", style="yellow")
+        rows.append((one.relation, name))
+    columns = (whole("", "cyan"), fold(""))
+    console.print(table(columns, rows, show_header=False, padding=(0, 2, 0, 0)))
+
+
+def _print_mentions(console: Console, body: EntityBody) -> None:
+    total = body.mention_total
+    if not total.documents:
+        _line(console, ("\nNo other document names it.", "dim"))
+        return
+    documents = "1 document" if total.documents == 1 else f"{total.documents:,} documents"
+    times = "once" if total.mentions == 1 else f"{total.mentions:,} times"
+    _line(console, (f"\nNamed in {documents}, {times}", "bold"))
+    for one in body.mentions:
+        document, place = one.quoted.document, one.quoted.locator.label
+        day = f"  {document.published_at.date().isoformat()}" if document.published_at else ""
+        _line(
+            console,
+            (f"{one.named.mentions:>4}× ", "cyan"),
+            (document.title, ""),
+            (f"{day}{'  ' if place else ''}{place}", "dim"),
+        )
+        console.print(_quote(one), soft_wrap=True)
+    if total.documents > len(body.mentions):
+        console.print(Text(f"… and {total.documents - len(body.mentions):,} more", style="dim"))
+
+
+def _quote(body: MentionBody) -> Text:
+    """The sentence with the name in it set off."""
+    text, begin = body.quoted.text, body.quoted.span.start
+    start, end = body.named.first.start - begin, body.named.first.end - begin
+    parts = (text[:start], text[start:end], text[end:])
+    before, name, after = (harmless(part.replace("\n", " ")) for part in parts)
+    return Text.assemble("      ", (before, "dim"), (name, "bold"), (after, "dim"))
+
+
+def _line(console: Console, *parts: tuple[str, str]) -> None:
+    shown = [(harmless(words), style) for words, style in parts]
+    console.print(Text.assemble(*shown), soft_wrap=True)
+
+
+def print_entities(console: Console, body: EntityListBody) -> None:
+    """Every type with its count and entities."""
+    if not body.types:
+        console.print("There are no entities here.")
+        return
+    for group in body.types:
+        head = Text(harmless(group.type or NO_TYPE), style="bold")
+        head.append(f"  {group.count:,}", style="cyan")
+        console.print(head, soft_wrap=True)
+        columns = (fold("entity"), fold("id"), *map(right, ("relations", "documents", "mentions")))
+        rows: list[tuple[str | Text, ...]] = []
+        for one in group.entities:
+            counts = (
+                f"{count:,}" for count in (one.relations, one.total.documents, one.total.mentions)
+            )
+            rows.append((one.node.title, Text(harmless(one.node.id), style="dim"), *counts))
+        console.print(table(columns, rows, padding=(0, 2, 0, 0)))
+        if group.count > len(group.entities):
+            console.print(Text(f"… and {group.count - len(group.entities):,} more", style="dim"))
+        console.print()

@@ -1,0 +1,566 @@
+"""What the material lacks: the ledger of gaps, what is asked often, coverage."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from fastapi import Query, Response
+from fastapi.responses import PlainTextResponse
+from pydantic import Field
+from rich.console import Console
+from rich.table import Column
+from rich.text import Text
+
+from wellread.ask.aggregate.queries.result import amount
+from wellread.errors import UnknownNameError
+from wellread.kb import KnowledgeBase
+from wellread.learning.coverage_grid import Cell, Grid, coverage_grid
+from wellread.learning.coverage_trend import CoveredMonth, coverage_trend
+from wellread.learning.gaps.asking_again import Reasked, Retried, ask_again
+from wellread.learning.gaps.entry_suggestion import EntrySuggestion, suggest_entry
+from wellread.learning.gaps.gap_clusters import (
+    TAG,
+    GapCluster,
+    cluster_named,
+    clusters_of,
+    with_missing,
+)
+from wellread.learning.question_patterns import (
+    Count,
+    OftenAsked,
+    QuestionPatterns,
+    question_patterns,
+)
+from wellread.serve.features.feature import (
+    ASKING,
+    FAILED,
+    DatedQuery,
+    FeatureRouter,
+    Offset,
+    StrictModel,
+    Window,
+    refusals,
+)
+from wellread.serve.guards.route_rules import Kb, WholeKb
+from wellread.serve.terminal import Terminal, fold, right, shortened, table
+from wellread.serve.views import FACES, Shape
+from wellread.store.catalogue.learning.preference_records import AskedOf
+from wellread.store.schema.stored_values import Gap, GapStatus
+from wellread.text.words import harmless
+from wellread.types import Filters
+
+BAD = refusals(s400="A bad parameter", s5XX=FAILED)
+UNKNOWN = refusals(s404="Unknown cluster or gap")
+router, coverage_router = FeatureRouter(responses=BAD), FeatureRouter()
+DIGITS = 18  # of the highest number that a row can have
+
+FACES.show(
+    Gap,
+    """id question kind status reason asked first_asked_at=created_at asked_at=filed_at
+    collections=scope answer_id tried tried_at closed_by closed_at""",
+)
+FACES.show(
+    GapCluster,
+    """id name status asked questions open closed kinds missing terms collections=scope
+    latest_at=latest example""",
+    questions=(int, lambda cluster: len(cluster.gaps)),
+    open=(int, lambda cluster: sum(gap.status == "open" for gap in cluster.gaps)),
+    closed=(int, lambda cluster: sum(gap.status == "closed" for gap in cluster.gaps)),
+    kinds=(dict[str, int], lambda cluster: Counter(gap.kind for gap in cluster.gaps)),
+    example=(str, lambda cluster: cluster.gaps[0].question),
+)
+FACES.show(Retried, "gap=gap.id question=gap.question answer_id why")
+FACES.show(
+    Reasked,
+    "open documents asked closed waiting job=job_id questions=tried",
+    asked=(int, lambda done: len(done.tried)),
+    closed=(int, lambda done: len(done.closed)),
+)
+FACES.show(EntrySuggestion, "* file_name")
+
+
+class GapPeriod(Shape):
+    """A month: how many gaps were filed, and how many were closed."""
+
+    month: str
+    filed: int
+    closed: int
+
+
+class GapsBody(Shape):
+    """A part of the ledger; ``counts`` are of all gaps by status."""
+
+    clusters: tuple[GapCluster, ...]
+    total: int
+    counts: dict[str, int]
+    periods: tuple[GapPeriod, ...]
+
+
+class GapClusterDetailBody(Shape, line="*cluster gaps=cluster.gaps"):
+    """A cluster with its questions, the ones asked most first."""
+
+    cluster: GapCluster
+
+
+class SuggestionBody(Shape, line="cluster *suggestion"):
+    """The entry to write for a cluster; ``markdown`` is the file."""
+
+    cluster: str
+    suggestion: EntrySuggestion
+
+
+class StatusBody(Shape):
+    """What was changed."""
+
+    id: str
+    status: GapStatus
+    gaps: int
+
+
+class StatusRequest(StrictModel):
+    """The status that it is to have."""
+
+    status: GapStatus
+
+
+@router.get("/api/gaps")
+def gaps(
+    kb: Kb,
+    status: GapStatus | None = None,
+    limit: Annotated[int, Query(ge=1, le=500)] = 50,
+    offset: Offset = 0,
+) -> GapsBody:
+    """Clusters of questions that were not answered, or not well, the ones asked most first."""
+    return gaps_body(kb, status, limit, offset)
+
+
+@router.post("/api/gaps/ask", dependencies=ASKING)
+def reask(kb: WholeKb) -> Reasked:
+    """Ask the open questions again that new documents could answer, and tell what became of it."""
+    return ask_again(kb)
+
+
+@router.get("/api/gaps/{cluster_id}", responses=UNKNOWN)
+def cluster_detail(kb: Kb, cluster_id: str) -> GapClusterDetailBody:
+    """A cluster (``c12``) with its questions; ``12`` is the one that has that question."""
+    return GapClusterDetailBody(cluster=cluster_named(kb, cluster_id))
+
+
+@router.get("/api/gaps/{cluster_id}/suggestion", responses=UNKNOWN)
+def suggestion(
+    kb: Kb, cluster_id: str, format: Literal["json", "markdown"] = "json"
+) -> SuggestionBody | Response:
+    """The entry to write for a cluster, with the questions that it should answer."""
+    body = suggestion_body(kb, cluster_id)
+    if format == "json":
+        return body
+    name = body.suggestion.file_name
+    headers = {"content-disposition": f'attachment; filename="{name}"'}
+    return PlainTextResponse(
+        harmless(body.suggestion.markdown), media_type="text/markdown", headers=headers
+    )
+
+
+@router.patch("/api/gaps/{gap_id}", responses=UNKNOWN)
+def change_gap(kb: Kb, gap_id: str, asked: StatusRequest) -> StatusBody:
+    """Open, plan or close a whole cluster (``c12``), or one question (``12``)."""
+    return set_status(kb, gap_id, asked.status)
+
+
+def gaps_body(kb: KnowledgeBase, status: GapStatus | None, limit: int, offset: int = 0) -> GapsBody:
+    """A part of the clusters with a question of a status; without one, all that are not closed."""
+    clusters = clusters_of(kb)
+    wanted = [
+        one
+        for one in clusters
+        if (any(gap.status == status for gap in one.gaps) if status else one.status != "closed")
+    ]
+    filed = [gap for one in clusters for gap in one.gaps]
+    held = Counter(gap.status for gap in filed)
+    part = wanted[offset : offset + limit]
+    return GapsBody(
+        clusters=tuple(with_missing(kb, one) for one in part),
+        total=len(wanted),
+        counts={name: held[name] for name in ("open", "planned", "closed")},
+        periods=_periods(filed),
+    )
+
+
+def suggestion_body(kb: KnowledgeBase, name: str) -> SuggestionBody:
+    """What to write for a cluster."""
+    cluster = cluster_named(kb, name)
+    return SuggestionBody(cluster=cluster.id, suggestion=suggest_entry(kb, cluster))
+
+
+def set_status(kb: KnowledgeBase, name: str, status: GapStatus) -> StatusBody:
+    """Open, plan or close a whole cluster (``c12``), or one gap (``12``)."""
+    if name.startswith(TAG):
+        ids = [gap.id for gap in cluster_named(kb, name).gaps]
+    else:
+        ids = [int(name)] if name.isdecimal() and len(name) <= DIGITS else []
+    changed = kb.catalogue.gap_ledger.set_status(ids, status)
+    if not changed:
+        raise UnknownNameError(f"there is no gap {name!r}", hint="wellread gaps lists them")
+    return StatusBody(id=name, status=status, gaps=changed)
+
+
+def _periods(gaps: Sequence[Gap]) -> tuple[GapPeriod, ...]:
+    """Every month in which a gap was filed or closed, the oldest first."""
+    filed = Counter(f"{gap.created_at:%Y-%m}" for gap in gaps)
+    closed = Counter(f"{gap.closed_at:%Y-%m}" for gap in gaps if gap.closed_at)
+    return tuple(
+        GapPeriod(month=month, filed=filed[month], closed=closed[month])
+        for month in sorted({*filed, *closed})
+    )
+
+
+# --- gaps on a terminal ----------------------------------------------------------------------
+
+STATUS_STYLE = {"open": "yellow", "planned": "cyan", "closed": "green"}
+QUESTION = 200  # characters of a question in a list
+MOST_TOLD = 5  # questions that a run of ingest names
+
+
+def print_gaps(console: Console, body: GapsBody) -> None:
+    """A line per cluster."""
+    if not body.clusters:
+        told = ", ".join(f"{count:,} {name}" for name, count in body.counts.items() if count)
+        console.print(Text(f"No gaps here{f': {told}' if told else '.'}", style="dim"))
+        return
+    columns = ("cluster", "status", right("asked"), right("questions"), fold("missing"))
+    rows = (
+        (
+            one.id,
+            Text(one.status, style=STATUS_STYLE[one.status]),
+            f"{one.asked:,}",
+            f"{len(one.gaps):,}",
+            one.name,
+            shortened(one.gaps[0].question, QUESTION),
+        )
+        for one in body.clusters
+    )
+    console.print(table((*columns, fold("for example")), rows))
+    left = body.total - len(body.clusters)
+    if left:
+        console.print(Text(f"{left:,} more: --limit", style="dim"))
+    told = ", ".join(f"{count:,} {name}" for name, count in body.counts.items())
+    console.print(Text(f"Questions: {told}", style="dim"))
+
+
+def print_cluster(console: Console, body: GapClusterDetailBody) -> None:
+    """A cluster with what is known of each question."""
+    cluster, style = body.cluster, STATUS_STYLE[body.cluster.status]
+    head = ((f"{cluster.id}  ", "bold"), (cluster.status, style), f"  {harmless(cluster.name)}")
+    console.print(Text.assemble(*head))
+    if cluster.missing and cluster.status != "closed":
+        console.print(f"The material lacks: {harmless(', '.join(cluster.missing))}")
+    for gap in cluster.gaps:
+        _print_gap(console, gap)
+
+
+def _print_gap(console: Console, gap: Gap) -> None:
+    times = f", asked {gap.asked} times" if gap.asked > 1 else ""
+    status = Text(gap.status, style=STATUS_STYLE[gap.status])
+    console.print()
+    console.print(Text.assemble(f"{gap.id:>5}  ", status, f"  {harmless(gap.question)}"))
+    console.print(Text(f"       {gap.kind.replace('_', ' ')}{times}: {gap.reason}", style="dim"))
+    if gap.tried:
+        console.print(Text(f"       asked again: {harmless(gap.tried)}", style="dim"))
+    if gap.closed_by:
+        shown = f"wellread answers show {gap.closed_by.removeprefix('ans_')[:12]}"
+        console.print(Text(f"       answered since: {shown}", style="green"))
+
+
+def print_suggestion(console: Console, body: SuggestionBody) -> None:
+    """The file as it is, so that it can be piped into one."""
+    console.print(Text(harmless(body.suggestion.markdown)), soft_wrap=True, end="")
+
+
+def print_reasked(console: Console, done: Reasked) -> None:
+    """Each question with its answer, or why it stays open."""
+    if not done.tried:
+        told = "No open question could be answered by what is new." if done.open else "No gaps."
+        console.print(Text(told, style="dim"))
+    for one in done.tried:
+        state = ("answered  ", "green") if one.answer_id else ("open      ", "yellow")
+        console.print(Text.assemble(state, harmless(one.gap.question)), soft_wrap=True)
+        if one.why:
+            console.print(Text(f"          {harmless(one.why)}", style="dim"), soft_wrap=True)
+    if done.waiting:
+        console.print(Text(_waiting(done.waiting), style="yellow"))
+
+
+def tell_reasked(terminal: Terminal, done: Reasked) -> None:
+    """What a run of ingest asked again, on standard error beside its report."""
+    plural = "s" if len(done.tried) != 1 else ""
+    terminal.err.print(
+        f"{len(done.tried):,} open question{plural} asked again, {len(done.closed):,} answered now"
+    )
+    for one in done.closed[:MOST_TOLD]:
+        terminal.err.print(Text(f"  {harmless(one.gap.question)}", style="green"), soft_wrap=True)
+    if len(done.closed) > MOST_TOLD:
+        terminal.err.print("  … wellread gaps --status closed lists them all")
+    if done.waiting:
+        terminal.err.print(Text(_waiting(done.waiting), style="yellow"))
+
+
+def _waiting(count: int) -> str:
+    return f"{count:,} more wait for the next time (gaps.most): wellread gaps --ask"
+
+
+# --- what is asked often ---------------------------------------------------------------------
+
+FACES.show_whole(Count, OftenAsked, QuestionPatterns)
+
+
+@router.get("/api/questions/patterns")
+def patterns(kb: Kb, window: Window) -> QuestionPatterns:
+    """What is asked often in a time: the same questions, types, topics, words, and when."""
+    return question_patterns(kb, kb.asker.owner, *window)
+
+
+def print_patterns(console: Console, body: QuestionPatterns) -> None:
+    """A table of each kind of pattern that there is."""
+    if not body.asked:
+        console.print(Text("Nothing was asked in this time.", style="dim"))
+        return
+    console.print(f"{body.asked:,} questions, {body.unanswered:,} of them without an answer")
+    often = [(one.asked, one.unanswered, one.question) for one in body.often]
+    _print_counts(console, "question", often)
+    for title, counts in (
+        ("type", body.types),
+        ("topic", body.topics),
+        ("taxonomy", body.taxonomy),
+        ("word", body.terms),
+        (body.unit, body.periods),
+    ):
+        held = [(one.asked, one.unanswered, one.name) for one in counts if one.asked]
+        _print_counts(console, title, held)
+
+
+def _print_counts(console: Console, title: str, counts: Sequence[tuple[int, int, str]]) -> None:
+    rows = [
+        (f"{asked:,}", f"{without:,}" if without else "", name) for asked, without, name in counts
+    ]
+    if rows:
+        console.print()
+        console.print(table((right("asked"), right("no answer"), fold(title)), rows))
+
+
+# --- coverage --------------------------------------------------------------------------------
+
+MOST_SHOWN = 40  # values of a dimension in a table; JSON has all
+MOST_GAPS = 20  # named in words
+MOST_MONTHS = 12
+
+FACES.show_whole(CoveredMonth, AskedOf)
+FACES.show(
+    Cell,
+    "row column documents target covered questions",
+    documents=(int, lambda cell: len(cell.document_ids)),
+    questions=(int, lambda cell: len(cell.asked)),
+)
+
+
+class CoverageBody(
+    Shape,
+    line="""by=grid.by dimensions=grid.dimensions rows=grid.rows columns=grid.columns
+    cells=grid.cells gaps covered wanted share documents=grid.documents placed=grid.placed added
+    published""",
+):
+    """The cells of two dimensions, what is covered of them, and how that grew.
+
+    Attributes:
+        dimensions: all that ``by`` may name.
+        cells: row by row; a ``target`` of 0 does not count, ``questions`` are those asked whose
+            answers rest on a document of it.
+        gaps: below their target, the worst first.
+        wanted: cells that have a target.
+        share: covered of wanted; null when no cell has a target.
+        placed: documents that are in a cell.
+        added, published: by when documents were added here, and by when they were published.
+    """
+
+    grid: Grid
+    added: tuple[CoveredMonth, ...]
+    published: tuple[CoveredMonth, ...]
+
+    @property
+    def gaps(self) -> tuple[Cell, ...]:
+        """The cells below their target."""
+        return tuple(self.grid.gaps)
+
+    @property
+    def covered(self) -> int:
+        """How many of the wanted cells have what is wanted."""
+        return sum(cell.covered for cell in self.grid.wanted)
+
+    @property
+    def wanted(self) -> int:
+        """How many cells have a target."""
+        return len(self.grid.wanted)
+
+    @property
+    def share(self) -> float | None:
+        """Covered of wanted."""
+        return self.covered / self.wanted if self.wanted else None
+
+
+class CoverageQuery(DatedQuery):
+    """Which documents, and by which two dimensions."""
+
+    by: list[Annotated[str, Field(max_length=200)]] = Field(
+        default=[], description="two dimensions; without them those of the collection"
+    )
+    format: Literal["json", "markdown"] = "json"
+
+    def filters(self) -> Filters:
+        """The documents that are looked at."""
+        return self.limits(self.from_, self.to, [])
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """The dimensions that were named."""
+        return tuple(name for name in self.by if name.strip())
+
+
+@coverage_router.get("/api/coverage")
+def coverage(kb: Kb, asked: Annotated[CoverageQuery, Query()]) -> CoverageBody | Response:
+    """The cells of two dimensions, the share that is covered, the gaps, and how it grew."""
+    grid = coverage_grid(kb, asked.filters(), asked.dimensions, owner=kb.asker.owner)
+    body = coverage_body(kb, grid)
+    if asked.format == "markdown":
+        return Response(coverage_markdown(body), media_type="text/markdown; charset=utf-8")
+    return body
+
+
+def coverage_body(kb: KnowledgeBase, grid: Grid) -> CoverageBody:
+    """The whole coverage."""
+    return CoverageBody(
+        grid=grid,
+        added=tuple(coverage_trend(kb, grid, "added")),
+        published=tuple(coverage_trend(kb, grid, "published")),
+    )
+
+
+def coverage_sentence(body: CoverageBody) -> str:
+    """``13 of 25 cells of sectors × scales are covered (52 %).``"""
+    by = " × ".join(body.grid.by)
+    if not body.wanted:
+        return f"No cell of {by} has a target, so nothing is covered or missing."
+    share = f"{body.share:.0%}".replace("%", " %") if body.share is not None else ""
+    return (
+        f"{body.covered:,} of {amount(body.wanted, 'cell', 'cells')} of {by} "
+        f"{'is' if body.covered == 1 else 'are'} covered ({share}); "
+        f"{body.grid.placed:,} of {amount(body.grid.documents, 'document', 'documents')} "
+        f"{'is' if body.grid.placed == 1 else 'are'} in a cell."
+    )
+
+
+def gap_words(cell: Cell) -> str:
+    """``energy × regional: no document, 1 is wanted``."""
+    count = len(cell.document_ids)
+    held = amount(count, "document", "documents") if count else "no document"
+    return f"{cell.row} × {cell.column}: {held}, {cell.target:,} wanted"
+
+
+def most_filled(body: CoverageBody) -> tuple[list[str], list[str]]:
+    """The rows and columns that a table shows: all, or of many those with most documents."""
+    rows: dict[str, int] = dict.fromkeys(body.grid.rows, 0)
+    columns: dict[str, int] = dict.fromkeys(body.grid.columns, 0)
+    for cell in body.grid.cells:
+        rows[cell.row] += len(cell.document_ids)
+        columns[cell.column] += len(cell.document_ids)
+    return _most(rows), _most(columns)
+
+
+def _most(sizes: dict[str, int]) -> list[str]:
+    kept = set(sorted(sizes, key=lambda value: -sizes[value])[:MOST_SHOWN])
+    return [value for value in sizes if value in kept]
+
+
+def left_out(body: CoverageBody, rows: Sequence[str], columns: Sequence[str]) -> str:
+    """What a table does not show, in words; empty when it shows all."""
+    if len(rows) == len(body.grid.rows) and len(columns) == len(body.grid.columns):
+        return ""
+    return (
+        f"Shown are the {len(rows):,} of {len(body.grid.rows):,} rows and the {len(columns):,} of "
+        f"{len(body.grid.columns):,} columns with most documents; JSON has all."
+    )
+
+
+def cell_words(cell: Cell) -> str:
+    """``3``; below the target ``1/2``; a cell that does not count in brackets."""
+    count = len(cell.document_ids)
+    if not cell.target:
+        return f"({count})" if count else "–"
+    return f"{count:,}" if cell.covered else f"{count:,}/{cell.target:,}"
+
+
+def print_coverage_report(console: Console, body: CoverageBody) -> None:
+    """The table, the share, the gaps, and the last months."""
+    console.print(harmless(coverage_sentence(body)), markup=False)
+    rows, columns = most_filled(body)
+    cells = {(one.row, one.column): one for one in body.grid.cells}
+    lines: list[list[str | Text]] = []
+    for row in rows:
+        held = [cells[row, column] for column in columns]
+        styled = [Text(cell_words(one), style="" if one.covered else "bold red") for one in held]
+        lines.append([row, *styled])
+    if lines and columns:
+        heads: list[str | Column] = [
+            harmless(f"{body.grid.by[0]} \\ {body.grid.by[1]}"),
+            *(right(harmless(c)) for c in columns),
+        ]
+        console.print(table(heads, lines, header_style="bold"))
+    if said := left_out(body, rows, columns):
+        console.print(said, style="dim", markup=False)
+    if body.gaps:
+        console.print(Text(f"Gaps ({len(body.gaps):,})", style="bold"))
+        for one in body.gaps[:MOST_GAPS]:
+            console.print(f"  {harmless(gap_words(one))}", markup=False)
+        if len(body.gaps) > MOST_GAPS:
+            console.print(f"  and {len(body.gaps) - MOST_GAPS:,} more", style="dim")
+    if body.added:
+        console.print(Text("Over time, by when documents were added", style="bold"))
+        months = [
+            [o.month, f"{o.documents:,}", f"{o.covered:,}"] for o in body.added[-MOST_MONTHS:]
+        ]
+        console.print(table(["Month", right("Documents"), right("Covered cells")], months))
+
+
+def coverage_markdown(body: CoverageBody) -> str:
+    """The coverage as a Markdown report."""
+    rows, columns = most_filled(body)
+    cells = {(one.row, one.column): one for one in body.grid.cells}
+    lines = [
+        f"# Coverage: {_plain(' × '.join(body.grid.by))}",
+        "",
+        _plain(coverage_sentence(body)),
+        "",
+    ]
+    if rows and columns:
+        lines += [_row([f"{body.grid.by[0]} × {body.grid.by[1]}", *columns])]
+        lines += ["|---|" + "---:|" * len(columns)]
+        lines += [_row([row, *(cell_words(cells[row, one]) for one in columns)]) for row in rows]
+        lines += ["", *([f"{said}", ""] if (said := left_out(body, rows, columns)) else [])]
+    lines += ["## Gaps", ""]
+    lines += [f"- {_plain(gap_words(one))}" for one in body.gaps] or ["None."]
+    for title, months in (("added", body.added), ("published", body.published)):
+        if months:
+            lines += ["", f"## Over time, by when documents were {title}", ""]
+            lines += [_row(["Month", "Documents", "Covered cells"]), "|---|---:|---:|"]
+            lines += [_row([o.month, f"{o.documents:,}", f"{o.covered:,}"]) for o in months]
+    return "\n".join(lines) + "\n"
+
+
+def _row(values: Sequence[str]) -> str:
+    return f"| {' | '.join(_plain(value).replace('|', chr(92) + '|') for value in values)} |"
+
+
+def _plain(text: str) -> str:
+    """Words of sources on one line, without what would be markup."""
+    words = " ".join(harmless(text).split())
+    return words.replace("<", "&lt;").replace("[", "\\[").replace("`", "\\`")

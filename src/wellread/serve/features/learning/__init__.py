@@ -1,1 +1,0 @@
-"""Feedback, gaps, coverage, metrics and preferences."""

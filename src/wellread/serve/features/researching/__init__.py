@@ -1,1 +1,0 @@
-"""Deep research for all interfaces: plans that can be edited, bodies, runs of a server."""

@@ -1,0 +1,266 @@
+"""What faces show of values: the table of it, addresses of the built-in viewer, shapes of replies.
+
+A reply is a value, or a ``Shape`` that puts values together. ``FACES`` names which values go out
+and what is different of each outside: what is left out (owners), what has another name, what is
+added (links). Names are in camelCase, below a ``PlainShape`` as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any, ClassVar, Self, dataclass_transform
+from urllib.parse import quote, urlencode
+
+from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic.alias_generators import to_camel
+
+from wellread.answers import (
+    Citation,
+    Confidence,
+    Conflict,
+    Related,
+    Sentence,
+    Step,
+    Table,
+    TokenEvent,
+    Usage,
+)
+from wellread.answers import View as Side
+from wellread.locators import link_to
+from wellread.shapes.json import Computed, View
+from wellread.store.catalogue.documents.entity_nodes import EntityNode
+from wellread.text.words import harmless
+from wellread.types import AppliedLimit, Box, DocumentFacts, Filters, ListRank, Locator, Span
+
+_LINES: dict[type, tuple[str, Mapping[str, Computed]]] = {}
+FACES = View(camel=True, lines=_LINES)
+PLAIN = View(camel=False, lines=_LINES)
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+class Shape:
+    """The base of replies that put values together; each is a frozen value itself."""
+
+    def __init_subclass__(cls, *, line: str = "*", **computed: Computed) -> None:
+        super().__init_subclass__()
+        dataclass(frozen=True, kw_only=True)(cls)
+        FACES.show(cls, line, **computed)
+
+    @classmethod
+    def of(cls, *values: object, **named: object) -> Self:
+        """The shape of ``values``.
+
+        A field is the one ``named``, else the attribute of its name of the first value with one,
+        else its default.
+        """
+        found = dict(named)
+        for name in cls.__dataclass_fields__:
+            holder = next((each for each in values if hasattr(each, name)), None)
+            if name not in found and holder is not None:
+                found[name] = getattr(holder, name)
+        return cls(**found)
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+
+class PlainShape(Shape):
+    """The same, its names outside as they are here."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+
+
+_PLAIN: set[type] = set()
+
+
+def show_plain(kind: type, line: str = "*", **computed: Computed) -> None:
+    """Let values out that are a reply by themselves, their names outside as they are here."""
+    FACES.show(kind, line, **computed)
+    _PLAIN.add(kind)
+
+
+def view_of(kind: Any) -> View:
+    """The view by which a kind of reply goes out."""
+    plain = kind in _PLAIN or (isinstance(kind, type) and issubclass(kind, PlainShape))
+    return PLAIN if plain else FACES
+
+
+def json_of(value: object) -> Any:
+    """The JSON of a reply."""
+    return view_of(type(value)).json(value)
+
+
+def look_at(value: object) -> Any:
+    """A reply as templates see it."""
+    return FACES.look(value)
+
+
+# --- where things are opened -----------------------------------------------------------------
+
+
+def view_url(document_id: str, version: str, span: Span) -> str:
+    """Where the built-in viewer shows ``span`` of that version of the document."""
+    query = urlencode({"start": span.start, "end": span.end, "version": version})
+    return f"{document_view(document_id)}?{query}#cited"
+
+
+def document_view(document_id: str) -> str:
+    """Where the built-in viewer shows the document."""
+    return f"/view/{quote(document_id, safe='')}"
+
+
+def opened_at(document: DocumentFacts, span: Span) -> str:
+    """Where the built-in viewer shows ``span`` of the document."""
+    return view_url(document.id, document.version, span)
+
+
+def cited_at(citation: Citation) -> str:
+    """Where the built-in viewer shows what is cited; empty where it is of no stored document."""
+    if not citation.document_id:
+        return ""
+    return view_url(citation.document_id, citation.version, citation.source_span)
+
+
+def source_link(document: DocumentFacts, locator: Locator, text: str) -> str:
+    """Where the source itself is opened at ``locator``."""
+    return link_to(address_of(document), locator, text, media_url=document.media_url)
+
+
+def address_of(document: DocumentFacts) -> str:
+    """Where a reader opens the document."""
+    return document.url or document.uri
+
+
+QUOTED = """document_id={0}.id title={0}.title url link view_url kind={0}.kind
+    source_type={0}.source_type published_at={0}.published_at locator=locator.label place=locator
+    quote=text source_span=span"""
+
+
+def show_quoted(kind: type, path: str, more: str = "", **computed: Computed) -> None:
+    """Let out values that are ``text`` at ``span`` and ``locator`` of the document at ``path``."""
+    document = attrgetter(path)
+    FACES.show(
+        kind,
+        f"{QUOTED.format(path)} {more}",
+        url=(str, lambda value: address_of(document(value))),
+        link=(str, lambda value: source_link(document(value), value.locator, value.text)),
+        view_url=(str, lambda value: opened_at(document(value), value.span)),
+        **computed,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quoted:
+    """A quoted place of a document. ``link`` opens the source, ``viewUrl`` the built-in viewer."""
+
+    document: DocumentFacts
+    span: Span
+    text: str
+    locator: Locator
+
+
+show_quoted(Quoted, "document")
+
+
+# --- the values of an answer -----------------------------------------------------------------
+
+
+FACES.show_whole(
+    AppliedLimit, Box, Confidence, Conflict, ListRank, Related, Side, Span, Step, Table
+)
+FACES.show(TokenEvent)
+FACES.show(Locator, "* -label")
+FACES.show(
+    Filters,
+    """collections kinds speakers authors languages source_types taxonomy published_from
+    published_to""",
+    taxonomy=(
+        tuple[str, ...],
+        lambda limits: [f"{name}={value}" for name, value in limits.taxonomy],
+    ),
+)
+FACES.show(
+    Usage,
+    "clusters_retrieved=clusters tokens_used cost",
+    tokens_used=(
+        dict[str, int],
+        lambda usage: {"input": usage.input_tokens, "output": usage.output_tokens},
+    ),
+)
+FACES.show(
+    Sentence,
+    """text start=span.start end=span.end verdict=verdict.name method=verdict.method
+    score=verdict.score reason=verdict.reason citations marked""",
+)
+FACES.show(
+    Citation,
+    """document_id title url link view_url kind source_type published_at locator=locator.label
+    place=locator quote source_span""",
+    view_url=(str, lambda cited: cited_at(cited)),
+)
+
+
+FACES.show(
+    EntityNode,
+    "collection id type title document_id view_url",
+    view_url=(str, lambda node: document_view(node.document_id)),
+)
+
+
+# --- bodies of the protocols (MCP, OpenAI), which pydantic checks and describes ---------------
+
+
+class PlainBody(BaseModel):
+    """A body whose fields are snake_case in JSON; they are read from the values behind it."""
+
+    model_config = ConfigDict(from_attributes=True, frozen=True)
+
+    @field_validator("*", mode="after")
+    @classmethod
+    def _harmless(cls, value: Any) -> Any:
+        """What drives a terminal or turns the order of letters leaves in no body."""
+        return _each_harmless(value)
+
+    @classmethod
+    def of(cls, *values: object, **named: object) -> Self:
+        """The body of ``values``.
+
+        A field is the one ``named``, else the attribute of its name of the first value with one.
+        """
+        return cls.model_validate(_Joined(values, named))
+
+
+def _each_harmless(value: Any) -> Any:
+    if type(value) is str:
+        return harmless(value)
+    if isinstance(value, dict):
+        return {_each_harmless(key): _each_harmless(one) for key, one in value.items()}
+    return type(value)(map(_each_harmless, value)) if type(value) in (tuple, list) else value
+
+
+class Body(PlainBody):
+    """A body whose fields are camelCase in JSON."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel, validate_by_name=True, serialize_by_alias=True
+    )
+
+
+class _Joined:
+    """Several values and some named attributes seen as one value."""
+
+    __slots__ = ("_named", "_values")
+
+    def __init__(self, values: tuple[object, ...], named: Mapping[str, object]) -> None:
+        self._values = values
+        self._named = named
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._named:
+            return self._named[name]
+        for value in self._values:
+            if hasattr(value, name):
+                return getattr(value, name)
+        raise AttributeError(name)

@@ -1,1 +1,0 @@
-"""Pages about who somebody is: sign-in, the own account, all users."""

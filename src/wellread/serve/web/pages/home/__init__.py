@@ -1,1 +1,0 @@
-"""The pages about the home itself: what models cost, its settings, whether its stores agree."""
