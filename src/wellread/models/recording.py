@@ -20,9 +20,8 @@ import numpy as np
 from anyio import CancelScope, to_thread
 from numpy.typing import NDArray
 
-from wellread.config import Role
 from wellread.calls import EMBED_PASSAGE, EMBED_QUERY, Call
-from wellread.config import GenerationSettings
+from wellread.config import GenerationSettings, Role
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import (
     Closeable,
