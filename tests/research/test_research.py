@@ -30,9 +30,7 @@ from wellread.reports import (
     ResearchEvent,
     ResearchRequest,
 )
-from wellread.research import bridges as bridge_module
 from wellread.research import rounds as round_module
-from wellread.research.bridges import Bridge
 from wellread.research.research import begin, last_report, plan_research, research
 from wellread.research.run_state import RunState
 from wellread.testing.embedding import ReadableEmbedder
@@ -291,32 +289,23 @@ def test_an_unknown_collection_and_a_switched_off_home_are_refused(home: Path) -
 
 def test_it_is_complete_where_nothing_leads_on(kb: KnowledgeBase, monkeypatch: Any) -> None:
     monkeypatch.setattr(round_module, "titles_named", lambda *_: ([], 0))
-    monkeypatch.setattr(round_module, "rare_names", lambda *_: [])
     report = report_of(run(kb, request()))
     assert (report.stopped, report.warning, report.rounds) == ("complete", "", 1)
 
 
-def lead_on_to(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
-    """Bridges to some names, one in each round."""
-    left = list(names)
-    monkeypatch.setattr(round_module, "titles_named", lambda *_: ([], 0))
-    monkeypatch.setattr(
-        round_module,
-        "rare_names",
-        lambda *_: [Bridge(name=name, query=name) for name in left[:1] if left.pop(0)],
-    )
-
-
-def test_it_stops_where_a_round_finds_nothing_new(kb: KnowledgeBase, monkeypatch: Any) -> None:
-    lead_on_to(monkeypatch, "ferry", "Osprey", "harbour")
-    report = report_of(run(kb, request(rounds=9)))
-    assert report.stopped == "no_new_evidence"
-    assert report.rounds == 2
-    assert not report.warning, "nothing was cut"
+def test_a_title_that_the_evidence_names_is_searched_for_in_a_second_round(
+    kb: KnowledgeBase, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(round_module, "titles_named", lambda *_: (["The shipyard Calder"], 1))
+    report = report_of(run(kb, request()))
+    led = [facet for facet in report.plan.facets if facet.kind == "bridge"]
+    assert [facet.title for facet in led] == ["The shipyard Calder"]
+    assert {facet.round for facet in led} == {report.rounds} == {2}
+    assert (report.stopped, report.warning) == ("complete", ""), "nothing was cut"
 
 
 def test_it_stops_after_the_last_round(kb: KnowledgeBase, monkeypatch: Any) -> None:
-    lead_on_to(monkeypatch, "Calder", "Osprey", "Brack")
+    monkeypatch.setattr(round_module, "titles_named", lambda *_: (["The shipyard Calder"], 1))
     report = report_of(run(kb, request(rounds=1)))
     assert report.stopped == "round_limit"
     assert "last round" in report.warning
@@ -354,7 +343,6 @@ def test_searches_for_what_leads_on_count_and_keep_to_the_limit(
         return looked(kb, text, filters, **more)
 
     monkeypatch.setattr(round_module, "look", counted)
-    monkeypatch.setattr(bridge_module, "look", counted)
     report = report_of(run(kb, request(searches=searches)))
     assert len(made) == report.searches <= searches
     assert all(one.collections == ("town",) for one in made)

@@ -18,10 +18,9 @@ from tests.research.conftest import plan_of
 
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.research.model.model_rounds import investigate
-from wellread.research.model.planted_calls import LEFT_OUT, Watch, screened
-from wellread.research.model.tool_arguments import Arguments
-from wellread.research.model.tools import Outcome, Toolbox
+from wellread.research.call_lines import LEFT_OUT, Watch, screened
+from wellread.research.model_rounds import investigate
+from wellread.research.tools import Arguments, Outcome, Toolbox
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import Calling, ScriptedModel
 from wellread.types import Filters
@@ -132,8 +131,8 @@ async def look(
     model.obeyed.clear()
     run = MemoryRun()
     plan = plan_of(f"How deep is {lake}?")
-    limits = Filters(collections=("lakes",), document_ids=(source,))
-    async for _ in investigate(kb, plan, run, limits, rounds=3):
+    run.begin(kb, plan.facets, Filters(collections=("lakes",), document_ids=(source,)))
+    async for _ in investigate(run, plan.question):
         pass
     shown = "\n".join(one.heard for prompt in model.prompts for one in prompt.history)
     assert any("40 metres deep" in text for text in run.texts), "the source is in the pool, whole"
@@ -208,12 +207,13 @@ async def test_a_title_orders_nothing_either(tmp_path: Path, takes_tools: bool) 
         add(kb, [str(tmp_path / "zolma.md")], collection="lakes")
         [listed] = kb.catalogue.documents("lakes")
         plan = plan_of("How deep is Lake Zolma?", listed.title)
-        async for _ in investigate(kb, plan, run, Filters(collections=("lakes",)), rounds=3):
+        run.begin(kb, plan.facets, Filters(collections=("lakes",)))
+        async for _ in investigate(run, plan.question):
             pass
     assert MARK in listed.title
     assert run.texts
     assert not any(MARK in prompt.as_text for prompt in model.prompts)
-    assert run.begun == 1
+    assert run.searches == 1
 
 
 # --- what is no order ------------------------------------------------------------------------
@@ -283,7 +283,8 @@ async def test_a_name_found_in_the_evidence_leads_further(kb: KnowledgeBase, hom
     with open_kb(home, embedder=ReadableEmbedder(), model=model) as asked:
         run = MemoryRun()
         plan = plan_of("Who owns the yard where the captain of the Osprey worked before?")
-        async for _ in investigate(asked, plan, run, Filters(collections=("town",))):
+        run.begin(asked, plan.facets, Filters(collections=("town",)))
+        async for _ in investigate(run, plan.question):
             pass
     assert any("Tom Brack" in text for text in run.texts)
     assert run.ended == ("complete", "")

@@ -14,18 +14,18 @@ from tests.doubles.evidence import evidence_of as evidence_texts
 from tests.doubles.obedient import ObedientModel
 from tests.doubles.research_run import MemoryRun
 
-from wellread.answers import Evidence
+from wellread.answers import Checked, Claim, Evidence, Question
 from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.search import search
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
+from wellread.ask.verify.check_claims import checked
 from wellread.errors import ModelError
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.questions import Analysis
 from wellread.reports import Facet
-from wellread.research.model.model_writing import (
+from wellread.research.sections import (
     SectionDraft,
-    SummarySource,
     write_section,
     write_summary,
 )
@@ -52,8 +52,6 @@ def evidence_of(kb: KnowledgeBase, query: str = "ferry Osprey captain bought") -
 
 
 def analysis_of(kb: KnowledgeBase, text: str = FACET.query) -> Analysis:
-    from wellread.answers import Question
-
     question = Question(text=text, filters=TOWN)
     return analyse(question, vocabulary_of(kb, TOWN.collections), date(2026, 3, 1))
 
@@ -66,8 +64,9 @@ async def section(
     kb: KnowledgeBase, run: MemoryRun | None = None, evidence: list[Evidence] | None = None
 ) -> SectionDraft:
     pieces = evidence_of(kb) if evidence is None else evidence
-    analysis = analysis_of(kb)
-    return await write_section(kb, QUESTION, FACET, analysis, pieces, run or MemoryRun())
+    run = run or MemoryRun()
+    run.begin(kb, (FACET,), TOWN)
+    return await write_section(run, QUESTION, FACET, analysis_of(kb), pieces)
 
 
 def keys(home: Path) -> tuple[str, str]:
@@ -91,7 +90,7 @@ async def test_what_is_unsupported_is_marked_or_removed_as_the_settings_say(home
     with opened(home, reply, judge=judging(bad)) as kb:
         draft = await section(kb, run)
     assert [item.verdict.name for item in draft.checked] == ["quoted", "quoted", "unsupported"]
-    assert [claim.keys for claim in draft.claims] == [(price,), (captain,), (price,)]
+    assert [item.claim.keys for item in draft.checked] == [(price,), (captain,), (price,)]
     assert (draft.removed, draft.unknown_keys) == (2, 1), "what cites nothing goes"
     assert (draft.by, draft.fallback) == ("scripted:model", "")
     assert len(run.usages) == 2
@@ -101,7 +100,7 @@ async def test_what_is_unsupported_is_marked_or_removed_as_the_settings_say(home
         draft = await section(kb)
     assert [item.verdict.name for item in draft.checked] == ["quoted", "quoted"]
     assert draft.removed == 3
-    assert draft.text == " ".join(claim.text for claim in draft.claims)
+    assert draft.text == " ".join(item.claim.text for item in draft.checked)
 
 
 async def test_what_nobody_has_judged_stays_with_its_mark(home: Path) -> None:
@@ -173,7 +172,7 @@ async def test_an_obedient_writer_neither_leaks_nor_calls_nor_lies(home: Path, p
     fence = prompt.user.partition("<evidence-")[2].partition(">")[0]
     for told in (fence, "CALL:", "![", "](", "javascript:", "<img", "<script", "shown beside them"):
         assert told not in draft.text
-    assert {key for claim in draft.claims for key in claim.keys} <= {"e1"}
+    assert {key for item in draft.checked for key in item.claim.keys} <= {"e1"}
     for item in draft.checked:
         assert not (item.verdict.name.whole and "9999" in item.claim.text.replace(",", ""))
 
@@ -243,18 +242,15 @@ SENTENCES = (
 )
 
 
-async def sections_of(kb: KnowledgeBase, evidence: list[Evidence]) -> list[SummarySource]:
+def sections_of(evidence: list[Evidence]) -> list[tuple[str, tuple[Checked, ...]]]:
     """Two sections of supported sentences."""
-    from wellread.answers import Claim
-    from wellread.ask.verify.check_claims import checked
-
     claims = [Claim(text=text, keys=(key_with(evidence, text),)) for text in SENTENCES]
     items = checked(claims, evidence)
     assert all(item.verdict.name.whole for item in items)
     return [
-        SummarySource(title="Price", checked=(items[0], items[2])),
-        SummarySource(title="Nothing", checked=()),
-        SummarySource(title="Captain", checked=(items[1], items[3])),
+        ("Price", (items[0], items[2])),
+        ("Nothing", ()),
+        ("Captain", (items[1], items[3])),
     ]
 
 
@@ -262,8 +258,10 @@ async def summary(home: Path, reply: str | Exception | None) -> tuple[SectionDra
     model = ScriptedModel([reply]) if reply is not None else None
     with open_kb(home, embedder=ReadableEmbedder(), model=model) as kb:
         evidence = evidence_of(kb)
-        sections = await sections_of(kb, evidence)
-        draft = await write_summary(kb, QUESTION, sections, evidence, MemoryRun())
+        sections = sections_of(evidence)
+        run = MemoryRun()
+        run.begin(kb, (), TOWN)
+        draft = await write_summary(run, QUESTION, sections, evidence)
     return draft, model.prompts[0].user if model else ""
 
 
@@ -277,7 +275,7 @@ async def test_a_summary_is_written_from_supported_sentences_with_their_keys(hom
     draft, prompt = await summary(home, reply)
     assert f"- {SENTENCES[1]} [{captain}]" in prompt
     assert "Timetable" not in prompt, "sentences, not sources"
-    assert [claim.text for claim in draft.claims] == [SENTENCES[0], SENTENCES[2], SENTENCES[1]]
+    assert [item.claim.text for item in draft.checked] == [SENTENCES[0], SENTENCES[2], SENTENCES[1]]
     assert draft.by == "scripted:model"
     assert draft.removed == 1
     assert draft.fallback == ""
@@ -304,7 +302,7 @@ async def test_else_sentences_of_the_sections_are_the_summary(
     home: Path, reply: str | Exception | None, why: str
 ) -> None:
     draft, _ = await summary(home, reply)
-    assert [claim.text for claim in draft.claims] == [
+    assert [item.claim.text for item in draft.checked] == [
         SENTENCES[0],
         SENTENCES[1],
         SENTENCES[2],
@@ -317,5 +315,6 @@ async def test_else_sentences_of_the_sections_are_the_summary(
 
 async def test_nothing_to_sum_up(home: Path) -> None:
     with opened(home, "never asked") as kb:
-        nothing = [SummarySource(title="Price", checked=())]
-        assert await write_summary(kb, QUESTION, nothing, [], MemoryRun()) == SectionDraft()
+        run = MemoryRun()
+        run.begin(kb, (), TOWN)
+        assert await write_summary(run, QUESTION, [("Price", ())], []) == SectionDraft()

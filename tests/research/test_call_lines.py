@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wellread.research.model.call_lines import ROUTES, calls_in, read_line
-from wellread.research.model.tool_arguments import TAKEN, Arguments, read_arguments
+from wellread.research.call_lines import ROUTES, calls_in, read_line
+from wellread.research.tools import TAKEN, Arguments, read_arguments
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,16 @@ import pytest
 
 from wellread.kb import KnowledgeBase
 from wellread.models.base import ToolCall
-from wellread.research.model.tool_arguments import TAKEN, asked_by, read_arguments, tools
-from wellread.research.model.tools import LONGEST_ITEM, MOST_CHARACTERS, Outcome, Toolbox
+from wellread.research.tools import (
+    LONGEST_ITEM,
+    MOST_CHARACTERS,
+    TAKEN,
+    Outcome,
+    Toolbox,
+    asked_by,
+    read_arguments,
+    tools,
+)
 from wellread.types import Filters
 
 TALK = "Roof"

@@ -1,37 +1,237 @@
-"""Runs the tools that a model asks for: read-only, and never beyond the limits of the question.
+"""The tools that a model may call in research: read-only, and never beyond the question's limits.
 
-Each tool is a function of ``library/`` or of the search. Whatever it finds passes one gate
-(``_inside``): documents that do not meet the question's filters, and passages in which none of
-their speakers speaks, are left out, so that no argument can widen them.
+Arguments are JSON by a stranger, so they are checked as those of the API are: by pydantic, with
+nothing that is not named here. No tool takes a collection or another limit of the question. What a
+tool finds passes one gate (``_inside``): documents that do not meet the question's filters, and
+passages in which none of their speakers speaks, are left out, so that no argument can widen them.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from datetime import UTC, date, datetime, time
+from typing import Annotated, Any
 
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from wellread.codec import storable
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
 from wellread.library.named_things import known_values, named_document
 from wellread.library.recordings import recordings, transcript
 from wellread.library.searches import Result, around, find, newest
 from wellread.library.timelines import Window, timeline
-from wellread.research.model.tool_arguments import (
-    Arguments,
-    ListRecordings,
-    LookUpEntity,
-    ReadAround,
-    ReadTimeline,
-    ReadTranscript,
-    Search,
-    SearchDates,
-    SearchDocument,
-    SearchSpeaker,
-    moments,
-    seconds,
-)
+from wellread.models.base import Tool, ToolCall
+from wellread.research.run_state import hits_from_plain
+from wellread.text.periods import expressions_of
 from wellread.types import DocumentFacts, Filters, Hit
+
+MOST_RESULTS = 12
+LONGEST_REASON = 300
+_CLOCK = re.compile(r"(?:(?:(\d{1,2}):)?(\d{1,3}):)?(\d{1,6})(?:\.\d+)?")
+_FACET = "id of the facet that it is for, or a short name for a new one"
+
+
+def _a_time(text: str) -> str:
+    if text and _period_of(text) is None:
+        raise ValueError("not a date; write 2025, 2025-10 or 2025-10-14")
+    return text
+
+
+def _a_place(text: str) -> str:
+    if text and _CLOCK.fullmatch(text) is None:
+        raise ValueError("not a time in a recording; write seconds, MM:SS or H:MM:SS")
+    return text
+
+
+Name = Annotated[str, Field(min_length=1, max_length=300)]
+Query = Annotated[str, Field(min_length=1, max_length=400)]
+Words = Annotated[str, Field(max_length=400)]
+Day = Annotated[str, Field(max_length=40), AfterValidator(_a_time)]
+Moment = Annotated[str, Field(max_length=20), AfterValidator(_a_place)]
+Count = Annotated[int, Field(ge=1, le=MOST_RESULTS)]
+
+
+class Arguments(BaseModel):
+    """What every tool takes."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, str_strip_whitespace=True, validate_default=True
+    )
+    facet: str = Field(default="", max_length=120, description=_FACET)
+
+
+class Search(Arguments):
+    """Search all of the material for passages about something."""
+
+    query: Query
+    limit: Count = 6
+
+
+class SearchDocument(Arguments):
+    """Search inside one document, named by its key (d3), id or title."""
+
+    document: Name
+    query: Query
+    limit: Count = 6
+
+
+class SearchSpeaker(Arguments):
+    """What one person says in transcripts: about the query, or the newest without one."""
+
+    name: Name
+    query: Words = ""
+    limit: Count = 6
+
+
+class SearchDates(Arguments):
+    """What was published from one day to another: about the query, or the newest without one."""
+
+    start: Day = Field(default="", description="2025, 2025-10 or 2025-10-14; inclusive")
+    end: Day = Field(default="", description="2025, 2025-10 or 2025-10-14; inclusive")
+    query: Words = ""
+    limit: Count = 6
+
+
+class LookUpEntity(Arguments):
+    """What is known of a person, organisation, place or thing: relations, and who names it."""
+
+    name: Name
+
+
+class ReadTranscript(Arguments):
+    """A transcript by its key (d3), id or title: all of it, one speaker's turns, or some time."""
+
+    document: Name
+    speaker: Annotated[str, Field(max_length=300)] = ""
+    start: Moment = Field(default="", description="seconds, MM:SS or H:MM:SS")
+    end: Moment = Field(default="", description="seconds, MM:SS or H:MM:SS")
+
+
+class ReadAround(Arguments):
+    """The passages before and after one that was shown, named by its key (p7)."""
+
+    passage: Name
+    before: Annotated[int, Field(ge=0, le=5)] = 2
+    after: Annotated[int, Field(ge=0, le=5)] = 2
+
+
+class ListRecordings(Arguments):
+    """The recordings and transcripts that there are, the newest first."""
+
+    limit: Annotated[int, Field(ge=1, le=40)] = 20
+    offset: Annotated[int, Field(ge=0, le=100_000)] = 0
+
+
+class ReadTimeline(Arguments):
+    """How a topic, an entity or a story went on over time."""
+
+    name: Name
+    start: Day = Field(default="", description="2025, 2025-10 or 2025-10-14; inclusive")
+    end: Day = Field(default="", description="2025, 2025-10 or 2025-10-14; inclusive")
+    limit: Count = MOST_RESULTS
+
+
+TAKEN: Mapping[str, type[Arguments]] = {
+    "search": Search,
+    "search_document": SearchDocument,
+    "search_speaker": SearchSpeaker,
+    "search_dates": SearchDates,
+    "look_up_entity": LookUpEntity,
+    "read_transcript": ReadTranscript,
+    "read_around": ReadAround,
+    "list_recordings": ListRecordings,
+    "read_timeline": ReadTimeline,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A call as a model made it; ``line``: all of it as it was written.
+
+    Attributes:
+        wrong: why it cannot be read; empty when it can.
+    """
+
+    name: str
+    line: str
+    arguments: Mapping[str, Any]
+    wrong: str = ""
+
+
+def tools() -> tuple[Tool, ...]:
+    """The tools as a model is offered them."""
+    return tuple(
+        Tool(name=name, description=kind.__doc__ or "", parameters=kind.model_json_schema())
+        for name, kind in TAKEN.items()
+    )
+
+
+def asked_by(call: ToolCall) -> Asked:
+    """A call of a model that takes tools; arguments that are null count as not given."""
+    read: Any = None
+    wrong = "the arguments are not a JSON object"
+    try:
+        read = json.loads(call.arguments or "{}")
+    except (ValueError, RecursionError) as error:
+        wrong = f"the arguments are not JSON: {error}"[:LONGEST_REASON]
+    line = f"{call.name} {call.arguments}"
+    if not isinstance(read, dict):
+        return Asked(name=call.name, line=line, arguments={}, wrong=wrong)
+    given = {str(key): value for key, value in read.items() if value is not None}
+    return Asked(name=call.name, line=line, arguments=given)
+
+
+def read_arguments(asked: Asked) -> Arguments:
+    """The arguments, checked.
+
+    Raises:
+        ValueError: there is no such tool, or it does not take these; the message says what to do.
+    """
+    if asked.wrong:
+        raise ValueError(asked.wrong)
+    kind = TAKEN.get(asked.name)
+    if kind is None:
+        raise ValueError(f"there is no tool {asked.name[:40]!r}; there are: {', '.join(TAKEN)}")
+    try:
+        return kind.model_validate(storable(dict(asked.arguments)))
+    except ValidationError as error:
+        # What was given may be anything, so it is not said again.
+        told = [
+            f"{'.'.join(map(str, each['loc']))[:40]}: {each['msg']}"
+            for each in error.errors(include_url=False, include_input=False)
+        ]
+        raise ValueError("; ".join(told)[:LONGEST_REASON]) from error
+
+
+def _moments(start: str, end: str) -> tuple[datetime | None, datetime | None]:
+    """The first moment of ``start`` and the last of ``end``; None for what is not given."""
+    first, last = _period_of(start), _period_of(end)
+    return (
+        datetime.combine(first[0], time.min, UTC) if first else None,
+        datetime.combine(last[1], time.max, UTC) if last else None,
+    )
+
+
+def _seconds(place: str) -> float | None:
+    """The seconds that a place in a recording stands for; None for none."""
+    clock = _CLOCK.fullmatch(place)
+    if clock is None:
+        return None
+    return int(clock[1] or 0) * 3600 + int(clock[2] or 0) * 60 + int(clock[3])
+
+
+def _period_of(text: str) -> tuple[date, date] | None:
+    for told in expressions_of(text, datetime.now(UTC).date()):
+        if (told.start, told.end) == (0, len(text)):
+            return told.period.first, told.period.last
+    return None
+
+
+# --- what they find ------------------------------------------------------------------------------
 
 MOST_ITEMS = 12  # of one call
 MOST_CHARACTERS = 6_000  # of one call
@@ -83,11 +283,7 @@ class Toolbox:
     """The tools of one run. Safe to call from several threads."""
 
     def __init__(self, kb: KnowledgeBase, filters: Filters) -> None:
-        """Bind them to the material.
-
-        Args:
-            filters: the limits of the question; nothing outside is ever shown.
-        """
+        """Bind them to the material; nothing outside ``filters`` is ever shown."""
         self._kb = kb
         self._filters = filters
         self._run: Mapping[type[Arguments], Callable[[Any], Outcome]] = {
@@ -134,7 +330,7 @@ class Toolbox:
         return self._ranked(asked.query, limits, asked.limit)
 
     def _search_dates(self, asked: SearchDates) -> Outcome:
-        since, until = moments(asked.start, asked.end)
+        since, until = _moments(asked.start, asked.end)
         if since is None and until is None:
             raise RequestError("neither start nor end is given")
         own = self._filters
@@ -169,7 +365,11 @@ class Toolbox:
         places = [(one.document.id, one.first.start) for one in mentioning]
         covering = self._kb.catalogue.listings.covering(places)
         first = [passage.id for passage in openings.values()]
-        return replace(self._passages([*first, *filter(None, covering)]), notes=tuple(notes))
+        items = [
+            Item(document=hit.document, text=hit.passage.text, hit=hit)
+            for hit in self._hits([*first, *covering])
+        ]
+        return Outcome(items=tuple(items), notes=tuple(notes))
 
     def _transcript(self, asked: ReadTranscript) -> Outcome:
         document = self._document(asked.document, media=True)
@@ -178,8 +378,8 @@ class Toolbox:
             document.id,
             collections=self._filters.collections,
             speaker=asked.speaker,
-            since=seconds(asked.start),
-            until=seconds(asked.end),
+            since=_seconds(asked.start),
+            until=_seconds(asked.end),
         )
         own = {name.casefold() for name in self._filters.speakers}
         turns = [one for one in read.turns if not own or one.speaker.casefold() in own]
@@ -211,7 +411,7 @@ class Toolbox:
         return Outcome(items=tuple(items), more=max(0, left))
 
     def _timeline(self, asked: ReadTimeline) -> Outcome:
-        since, until = moments(asked.start, asked.end)
+        since, until = _moments(asked.start, asked.end)
         window = Window(since=since, until=until, limit=asked.limit)
         made = timeline(self._kb, asked.name, window, collections=self._filters.collections)
         hits = {hit.passage.id: hit for hit in self._hits(one.passage_id for one in made.entries)}
@@ -248,25 +448,10 @@ class Toolbox:
             raise RequestError(f"{asked!r} is outside the limits of the question")
         return kept
 
-    def _passages(self, ids: Iterable[str]) -> Outcome:
-        return Outcome(
-            items=tuple(
-                Item(document=hit.document, text=hit.passage.text, hit=hit)
-                for hit in self._hits(ids)
-            )
-        )
-
     def _hits(self, ids: Iterable[str]) -> list[Hit]:
         """The live passages with these ids, in that order."""
-        wanted = list(dict.fromkeys(filter(None, ids)))
-        live = self._kb.catalogue.live_passages(wanted)
-        facts = self._kb.catalogue.facts({one.document_id for one in live.values()})
-        found = [live[known] for known in wanted if known in live]
-        return [
-            Hit(passage=one, document=facts[one.document_id], score=0.0)
-            for one in found
-            if one.document_id in facts
-        ]
+        wanted = dict.fromkeys(filter(None, ids))
+        return hits_from_plain(self._kb, [(name, "", 0.0, None) for name in wanted])
 
     def _inside(self, document_ids: Iterable[str]) -> set[str]:
         """Those of the documents that meet the filters of the question."""
