@@ -115,7 +115,7 @@ async def test_a_run_is_planned_worked_on_and_reported(client: httpx.AsyncClient
     report = done["report"]
     assert told[-2][1:] == ("report", report)
     assert done["state"] == "done"
-    assert report["stopped"] == "no_new_evidence"
+    assert report["stopped"] == "complete"
     assert (report["warning"], report["rounds"]) == ("", 2)
     text = report["answer"]["answer"]
     for section in report["sections"]:

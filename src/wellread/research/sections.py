@@ -382,25 +382,7 @@ async def write_summary(
     if not given:
         return SectionDraft()
     fence = fence_of(question, *(item.claim.text for item in given))
-    shown = [
-        {
-            "title": _line(title, fence),
-            "sentences": [
-                f"{_line(item.claim.text, fence)} {''.join(f'[{key}]' for key in item.claim.keys)}"
-                for item in checked
-            ],
-        }
-        for title, checked in sections
-        if checked
-    ]
-    prompt = Prompt(
-        system=template("summary_system.md", PACKAGE).render(
-            fence=fence, least=LEAST_SUMMARY, most=MOST_SUMMARY
-        ),
-        user=template("summary_user.md", PACKAGE).render(
-            fence=fence, sections=shown, question=_line(question, fence)
-        ),
-    )
+    prompt = _summary_prompt(question, sections, fence)
     heard = await ask_in_turn(state, "summary", lambda _: prompt)
     if not heard.text.strip():
         fallback = _why(state.kb, heard)
@@ -422,6 +404,30 @@ async def write_summary(
         checked=plain.checked,
         by=plain.by,
         fallback="; ".join([*heard.reasons, reason]),
+    )
+
+
+def _summary_prompt(
+    question: str, sections: Sequence[tuple[str, Sequence[Checked]]], fence: str
+) -> Prompt:
+    shown = [
+        {
+            "title": _line(title, fence),
+            "sentences": [
+                f"{_line(item.claim.text, fence)} {''.join(f'[{key}]' for key in item.claim.keys)}"
+                for item in checked
+            ],
+        }
+        for title, checked in sections
+        if checked
+    ]
+    return Prompt(
+        system=template("summary_system.md", PACKAGE).render(
+            fence=fence, least=LEAST_SUMMARY, most=MOST_SUMMARY
+        ),
+        user=template("summary_user.md", PACKAGE).render(
+            fence=fence, sections=shown, question=_line(question, fence)
+        ),
     )
 
 
