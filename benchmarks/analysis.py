@@ -41,7 +41,7 @@ from benchmarks.record import save
 from wellread.answers import Question
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
-from wellread.evaluation.bootstrap import Interval, bootstrap, percentile
+from wellread.evaluation.scores import Interval, bootstrap, percentile
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Embedder

@@ -23,7 +23,7 @@ from benchmarks.sets.asked import AskedSet
 from benchmarks.sets.reading import CLAPNQ, XQUAD
 from wellread.answers import NOBODY, Answer, Question
 from wellread.ask.answer import answer, final
-from wellread.evaluation.bootstrap import bootstrap
+from wellread.evaluation.scores import bootstrap
 from wellread.kb import KnowledgeBase
 from wellread.types import Filters
 

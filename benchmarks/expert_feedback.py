@@ -45,7 +45,7 @@ from wellread.answers import (
 )
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.past_questions import corrections
-from wellread.evaluation.bootstrap import bootstrap
+from wellread.evaluation.scores import bootstrap
 from wellread.identity import sentence_hash, tagged_hash, words_hash
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.learning.feedback_records import FeedbackMark

@@ -33,7 +33,7 @@ from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.direct import direct
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.evaluation.bootstrap import bootstrap, percentile
+from wellread.evaluation.scores import bootstrap, percentile
 from wellread.kb import KnowledgeBase
 
 SETS: dict[str, AskedSet] = {

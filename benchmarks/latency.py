@@ -26,7 +26,7 @@ from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.ranking import weighted
 from wellread.ask.retrieve.search import CLOSER_LOOKED, LOWEST, search
-from wellread.evaluation.bootstrap import percentile
+from wellread.evaluation.scores import percentile
 from wellread.kb import KnowledgeBase
 from wellread.models.readers.proximity import closeness
 from wellread.types import Filters

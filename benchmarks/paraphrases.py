@@ -31,7 +31,7 @@ from wellread.ask.aggregate.queries.query import PERIODS, CatalogueQuery, nouns,
 from wellread.ask.plan import read_query
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
-from wellread.evaluation.bootstrap import bootstrap
+from wellread.evaluation.scores import bootstrap
 from wellread.kb import KnowledgeBase
 from wellread.text.parsed import parse
 from wellread.types import Filters

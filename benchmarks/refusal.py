@@ -33,7 +33,7 @@ from wellread.ask import answer as answering
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.verify.confidence import MEDIUM
-from wellread.evaluation.bootstrap import Interval, auroc, bootstrap
+from wellread.evaluation.scores import Interval, auroc, bootstrap
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 

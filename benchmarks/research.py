@@ -35,7 +35,7 @@ from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.direct import led_on
 from wellread.ask.retrieve.search import search
-from wellread.evaluation.bootstrap import paired_difference
+from wellread.evaluation.scores import paired_difference
 from wellread.kb import KnowledgeBase
 from wellread.reports import Report, ResearchRequest
 from wellread.research.research import last_report, research, usual_limits

@@ -37,7 +37,7 @@ from benchmarks.paths import CACHE, eval_data
 from benchmarks.record import save
 from wellread.ask.retrieve.same_question import LEAST, same
 from wellread.config import load_settings
-from wellread.evaluation.bootstrap import bootstrap
+from wellread.evaluation.scores import bootstrap
 from wellread.models.embedders.open_embedder import open_embedder
 from wellread.text.english import STOP_WORDS
 from wellread.text.english_common import AROUND_A_QUESTION

@@ -42,7 +42,7 @@ from benchmarks.sets.reading import read_lines
 from wellread.answers import Answer, Citation, Confidence, Question, VerdictName
 from wellread.ask.retrieve.search import search
 from wellread.ask.understand.followups.conversation import opened
-from wellread.evaluation.bootstrap import Interval, bootstrap, paired_difference
+from wellread.evaluation.scores import Interval, bootstrap, paired_difference
 from wellread.identity import document_id, tagged_hash, version_of
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord

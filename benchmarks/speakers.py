@@ -34,7 +34,7 @@ from benchmarks.record import save
 from benchmarks.sets.reading import read_lines
 from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
-from wellread.evaluation.bootstrap import bootstrap
+from wellread.evaluation.scores import bootstrap
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import ModelUsage, Prompt, TextDelta
 from wellread.types import Filters

@@ -40,8 +40,8 @@ from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.search import search
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.evaluation.bootstrap import percentile
 from wellread.evaluation.report import ALL
+from wellread.evaluation.scores import percentile
 from wellread.kb import KnowledgeBase
 from wellread.kb.index_parts import INDEX_FOLDER
 from wellread.models.readers.trained_model import PairReading, TrainedModel

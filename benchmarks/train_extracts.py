@@ -53,7 +53,7 @@ from wellread.ask.write.extract_score import (
     sure_readings,
 )
 from wellread.ask.write.extract_windows import Window, windows_of
-from wellread.evaluation.bootstrap import auroc
+from wellread.evaluation.scores import auroc
 from wellread.kb import KnowledgeBase
 from wellread.types import Span
 

@@ -43,7 +43,7 @@ def home(filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     def access(path: Path, mode: int) -> bool:
         return real(path, mode) and not (mode & os.W_OK and Path(path).is_relative_to(home))
 
-    monkeypatch.setattr("wellread.kb.read_only.os.access", access)
+    monkeypatch.setattr("wellread.kb.home_catalogue.os.access", access)
     every = [home, *home.rglob("*")]
     for path in every:
         path.chmod(0o555 if path.is_dir() else 0o444)

@@ -23,9 +23,8 @@ from benchmarks.release.verdict import Measured, count
 from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.search import search
-from wellread.evaluation.cases import Case
+from wellread.evaluation.cases import Case, Resolver
 from wellread.evaluation.report import ALL
-from wellread.evaluation.targets import Resolver
 from wellread.ingest.integrity.purge import find_traces, needles, said_elsewhere
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.remove import RemoveReport, remove_named

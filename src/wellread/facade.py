@@ -24,7 +24,7 @@ from wellread.ingest.pipeline.job_log import OnProgress
 from wellread.ingest.remove import RemoveReport, remove_named
 from wellread.ingest.settings.folder_settings import OnSettings
 from wellread.kb import Given, KnowledgeBase, open_kb
-from wellread.learning import intake
+from wellread.learning import asking_again
 from wellread.library.searches import Result, find
 from wellread.reports import Facet, Limits, Report, ResearchEvent, ResearchRequest
 from wellread.research.research import last_report, research, usual_limits
@@ -154,7 +154,7 @@ class Wellread:
             StoreError: a store refused (disk full); what was written before stays.
             ModelError: the embedder failed; what was written is found by its words.
         """
-        return intake.add(
+        return asking_again.add(
             self.kb,
             [str(given) for given in inputs],
             collection=collection,

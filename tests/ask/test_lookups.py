@@ -12,8 +12,15 @@ import pytest
 from wellread.errors import RequestError, UnknownCollectionError, UnknownNameError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.library.document_lists import listed, topics, whole
-from wellread.library.named_things import known_values, named_document, near, pair_of
+from wellread.library.named_things import (
+    known_values,
+    listed,
+    named_document,
+    near,
+    pair_of,
+    topics,
+    whole,
+)
 from wellread.library.recordings import recordings, transcript
 from wellread.library.searches import around, find, newest
 from wellread.library.timelines import Timeline, Window, timeline

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.evaluation import bootstrap as module
-from wellread.evaluation.bootstrap import (
+from wellread.evaluation import scores as module
+from wellread.evaluation.scores import (
     bootstrap,
     bootstrap_percentile,
     paired_difference,

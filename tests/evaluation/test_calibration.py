@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.evaluation.bootstrap import auroc, brier, calibration_error, reliability
+from wellread.evaluation.scores import auroc, brier, calibration_error, reliability
 
 cases = st.lists(
     st.tuples(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.9, 1.0]), st.booleans()), max_size=30

@@ -8,9 +8,8 @@ import pytest
 
 from wellread.answers import Answer, Citation, Confidence, Sentence, Table, Verdict, VerdictName
 from wellread.ask.aggregate.queries.result import AggregateResult, Row
-from wellread.evaluation.cases import Case, Expected, WantedDocument
+from wellread.evaluation.cases import Case, Expected, Targets, WantedDocument
 from wellread.evaluation.scores import Run, Scored, measure_names, score
-from wellread.evaluation.targets import Targets
 from wellread.types import Locator, Span
 
 LISTED = ("doc_a", "doc_b", "doc_c")

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.evaluation.cases import Case, Expected, WantedDocument, WantedSpan
-from wellread.evaluation.targets import Resolver, Targets
+from wellread.evaluation.cases import Case, Expected, Resolver, Targets, WantedDocument, WantedSpan
 from wellread.kb import KnowledgeBase
 from wellread.types import DocumentFacts, Filters, PageMark, Span
 

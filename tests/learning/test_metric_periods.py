@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from wellread.learning.metrics.metric_periods import Period, PeriodName, in_parts, period_of
+from wellread.learning.metric_report import Period, PeriodName, in_parts, period_of
 from wellread.store.schema.figure_values import (
     Counted,
 )

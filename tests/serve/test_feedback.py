@@ -18,8 +18,14 @@ from wellread.ask.answer import answer, final
 from wellread.identity import sentence_hash, words_hash
 from wellread.ingest.remove import remove_collection
 from wellread.kb import KnowledgeBase
-from wellread.learning.feedback_files import as_csv, as_jsonl, given_of, import_feedback
-from wellread.learning.feedback_giving import feedback_of, give_feedback
+from wellread.learning.feedback_giving import (
+    as_csv,
+    as_jsonl,
+    feedback_of,
+    give_feedback,
+    given_of,
+    import_feedback,
+)
 from wellread.serve.cli import app
 from wellread.types import Filters
 

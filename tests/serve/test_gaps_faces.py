@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.kb import KnowledgeBase
-from wellread.learning.intake import add
+from wellread.learning.asking_again import add
 from wellread.serve.cli import app
 
 KEEPER = "Who is the lighthouse keeper?"

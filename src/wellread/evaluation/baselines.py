@@ -13,9 +13,14 @@ import yaml
 
 from wellread.codec import to_plain
 from wellread.errors import RequestError
-from wellread.evaluation.bootstrap import Interval, paired_difference
 from wellread.evaluation.report import ALL, Figures, Report
-from wellread.evaluation.scores import LESS_IS_BETTER, Scored, measure_names
+from wellread.evaluation.scores import (
+    LESS_IS_BETTER,
+    Interval,
+    Scored,
+    measure_names,
+    paired_difference,
+)
 
 Bound = Literal["mean", "low", "high"]
 BOUNDS: tuple[Bound, ...] = ("mean", "low", "high")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from wellread.evaluation.baselines import Check, Comparison
-from wellread.evaluation.bootstrap import Bin, Interval
 from wellread.evaluation.report import ALL, Report
+from wellread.evaluation.scores import Bin, Interval
 
 _SHORT = ("ndcg@10", "span_ndcg@10", "answer_right", "citation_precision", "refusal_accuracy")
 SHOWN_CASES = 10

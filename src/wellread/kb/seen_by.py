@@ -18,7 +18,7 @@ from wellread.answers import Question
 from wellread.errors import RequestError, UnknownNameError
 from wellread.identity import EVERYTHING, NOBODY, Asker, Everything
 from wellread.kb import KnowledgeBase, Parts
-from wellread.kb.readable_index import ReadableIndex
+from wellread.kb.index_parts import ReadableIndex
 from wellread.models.opened_once import opened_once
 from wellread.models.reader import Reader
 from wellread.models.readers.lexical import LexicalReader

@@ -32,9 +32,9 @@ from wellread.errors import RequestError, StoreError, UnknownNameError
 from wellread.identity import EVERYTHING, LOCAL, Asker
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import let_in, now, seen_by
+from wellread.learning import asking_again
+from wellread.learning.asking_again import could_answer
 from wellread.learning.feedback_giving import give_feedback
-from wellread.learning.gaps import asking_again
-from wellread.learning.gaps.arrival_screening import could_answer
 from wellread.reports import ResearchRequest
 from wellread.research.research import begin, research, usual_limits
 from wellread.store.rights.readable_views import RULES

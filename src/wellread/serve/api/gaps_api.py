@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Query
 from fastapi.responses import PlainTextResponse, Response
 from pydantic import Field
 
-from wellread.learning.gaps.asking_again import ask_again
+from wellread.learning.asking_again import ask_again
 from wellread.serve.api.middleware import may_ask
 from wellread.serve.api.queries import FAR, StrictModel
 from wellread.serve.features.bodies import ErrorBody

@@ -15,7 +15,7 @@ from wellread.ask.retrieve.story_search import StoryQuery
 from wellread.ingest.pipeline.job_log import end_dead_jobs
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import whole_of
-from wellread.library.document_lists import listed, topics, whole
+from wellread.library.named_things import listed, topics, whole
 from wellread.library.recordings import recordings, transcript
 from wellread.library.searches import around
 from wellread.library.timelines import Window, timeline

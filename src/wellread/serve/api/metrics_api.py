@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from wellread.learning.metrics.metric_periods import PeriodName
+from wellread.learning.metric_report import PeriodName
 from wellread.serve.api.queries import REFUSED, StrictModel
 from wellread.serve.features.learning.metric_bodies import MetricsBody, metrics_body, report_of
 from wellread.serve.features.learning.prometheus_text import prometheus_text

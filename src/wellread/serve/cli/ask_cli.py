@@ -291,7 +291,7 @@ def demo(context: typer.Context) -> None:
     last is not in the material).
     """
     # What reads sources takes a quarter of a second to load, for which no question is to wait.
-    from wellread.learning.intake import add  # noqa: PLC0415
+    from wellread.learning.asking_again import add  # noqa: PLC0415
     from wellread.serve.features.home_reports import print_report, report_body  # noqa: PLC0415
 
     terminal = terminal_of(context)

@@ -19,8 +19,7 @@ from wellread.evaluation import baselines, markdown
 from wellread.evaluation.baselines import Check, Comparison, Difference, body, gate_body, write_text
 from wellread.evaluation.cases import Case, read_cases
 from wellread.evaluation.markdown import curve, page
-from wellread.evaluation.measuring import DEPTHS, evaluate, in_collections
-from wellread.evaluation.report import Report, base_of, report_of
+from wellread.evaluation.report import DEPTHS, Report, base_of, evaluate, in_collections, report_of
 from wellread.evaluation.scores import LESS_IS_BETTER
 from wellread.kb import KnowledgeBase
 from wellread.serve.cli.options import Topics

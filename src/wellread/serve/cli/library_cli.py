@@ -13,7 +13,7 @@ from wellread.ask.aggregate.catalogue_request import CatalogueRequest
 from wellread.ask.retrieve.past_questions import Comparison
 from wellread.ask.retrieve.search import SearchMode
 from wellread.errors import RequestError
-from wellread.library.document_lists import listed
+from wellread.library.named_things import listed
 from wellread.library.recordings import recordings
 from wellread.library.recordings import transcript as read_transcript
 from wellread.library.searches import around, find, newest

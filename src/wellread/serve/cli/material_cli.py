@@ -17,7 +17,7 @@ from wellread.ingest import remove as removing
 from wellread.ingest.pipeline.job_log import Report, end_dead_jobs
 from wellread.ingest.sources.discover import Input, standard_input
 from wellread.ingest.watch import watch as follow
-from wellread.learning import intake
+from wellread.learning import asking_again
 from wellread.serve.cli.options import CollectionOption, FolderSettingsOption
 from wellread.serve.features import home_reports as reports
 from wellread.serve.features.job_views import (
@@ -77,7 +77,7 @@ def add(
             for path in dict.fromkeys(paths)
         ]
         with shown(terminal) as on_progress:
-            report = intake.add(
+            report = asking_again.add(
                 kb,
                 inputs,
                 collection=collection,
@@ -128,7 +128,7 @@ def sync(
     """
     terminal = terminal_of(context)
     with terminal.open() as kb, shown(terminal) as on_progress:
-        report = intake.sync(
+        report = asking_again.sync(
             kb,
             paths,
             collection=collection,
@@ -172,7 +172,7 @@ def watch(
     try:
         with terminal.open() as kb:
             run = partial(
-                intake.sync,
+                asking_again.sync,
                 on_reasked=partial(tell_reasked, terminal),
                 folder_settings=terminal.agreeing(folder_settings),
             )
@@ -291,7 +291,7 @@ def resume(context: typer.Context, job_id: JobArgument) -> None:
         job = job_named(kb, job_id)
         if job is None or job.action not in ("add", "sync"):
             raise SourceError(job_id, "is no job that can be resumed (add or sync)")
-        again = intake.sync if job.action == "sync" else intake.add
+        again = asking_again.sync if job.action == "sync" else asking_again.add
         with shown(terminal) as on_progress:
             report = again(
                 kb,

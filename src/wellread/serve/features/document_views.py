@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from wellread.library.document_lists import WholeDocument
+from wellread.library.named_things import WholeDocument
 from wellread.library.recordings import Recording, Recordings, Transcript, Turn
 from wellread.locators import Marks, format_time, link_to
 from wellread.serve.features.bodies import Body, PlaceBody, SpanBody, document_view, view_url

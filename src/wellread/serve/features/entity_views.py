@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from wellread.kb import KnowledgeBase
-from wellread.library.timeline_entries import naming_sentence
+from wellread.library.timelines import naming_sentence
 from wellread.locators import Marks
 from wellread.serve.error_shapes import Problem, problem_of_status
 from wellread.serve.features.bodies import Body, SourceBody, SpanBody, document_view

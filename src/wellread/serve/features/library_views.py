@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from wellread.kb import KnowledgeBase
-from wellread.library.document_lists import topics
+from wellread.library.named_things import topics
 from wellread.library.uploads import uploaded_file
 from wellread.serve.features.bodies import Body
 from wellread.serve.features.document_views import DocumentBody, documents_body

@@ -11,9 +11,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from wellread.errors import RequestError
-from wellread.library.document_lists import Topic
-from wellread.library.timeline_entries import Entry
-from wellread.library.timelines import Timeline
+from wellread.library.named_things import Topic
+from wellread.library.timelines import Entry, Timeline
 from wellread.serve.features.bodies import Body, SourceBody, document_view
 from wellread.serve.features.entity_views import EntityRefBody
 from wellread.serve.terminal import day_words, shortened

@@ -21,7 +21,7 @@ from mcp.types import (
 )
 
 from wellread.errors import RequestError, WellreadError
-from wellread.library.document_lists import listed
+from wellread.library.named_things import listed
 from wellread.serve.error_shapes import problem_of
 from wellread.serve.mcp.places import page_end, placed, readable
 from wellread.serve.mcp.results import MOST_TOKENS

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from wellread.errors import RequestError, UnknownNameError
-from wellread.library.document_lists import whole
+from wellread.library.named_things import whole
 from wellread.library.searches import around
 from wellread.locators import Marks
 from wellread.models.word_pieces import count_tokens

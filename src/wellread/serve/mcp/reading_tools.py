@@ -10,7 +10,7 @@ from mcp.types import CallToolResult
 from pydantic import Field
 
 from wellread.answer_text import escaped, target
-from wellread.library.document_lists import listed
+from wellread.library.named_things import listed
 from wellread.library.searches import Result, find
 from wellread.locators import Marks, link_to
 from wellread.serve.features.bodies import Body, view_url

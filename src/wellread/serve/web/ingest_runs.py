@@ -25,8 +25,8 @@ from wellread.identity import EVERYTHING, Everything
 from wellread.ingest.pipeline.commit import bring_in_step
 from wellread.ingest.sources.discover import Input
 from wellread.kb import KnowledgeBase
-from wellread.learning import intake
-from wellread.learning.gaps.asking_again import after_ingest
+from wellread.learning import asking_again
+from wellread.learning.asking_again import after_ingest
 from wellread.serve.error_shapes import INTERNAL, Problem, problem_of
 
 logger = logging.getLogger(__name__)
@@ -112,7 +112,9 @@ class IngestRuns:
 
     def _run(self, asked: Asked) -> None:
         given: list[Input] = list(asked.inputs)
-        work: Callable[..., object] = intake.sync if asked.action == "sync" else intake.add
+        work: Callable[..., object] = (
+            asking_again.sync if asked.action == "sync" else asking_again.add
+        )
         self._carry_out(asked, partial(work, self._kb, given, collection=asked.collection))
 
     def _carry_out(self, asked: Asked, work: Callable[[], object]) -> None:

@@ -13,7 +13,7 @@ from rich.text import Text
 from wellread.config import load_settings
 from wellread.ingest.importing import ImportReport, import_home
 from wellread.ingest.integrity.verify import verify
-from wellread.learning.gaps.asking_again import after_ingest
+from wellread.learning.asking_again import after_ingest
 from wellread.serve.features import home_reports as reports
 from wellread.serve.features.learning.gap_print import tell_reasked
 from wellread.serve.progress import status_line

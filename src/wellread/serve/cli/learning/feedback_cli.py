@@ -10,8 +10,13 @@ import typer
 from typer.core import TyperGroup
 
 from wellread.errors import RequestError
-from wellread.learning.feedback_files import as_csv, as_jsonl, import_feedback
-from wellread.learning.feedback_giving import give_feedback, known_feedback
+from wellread.learning.feedback_giving import (
+    as_csv,
+    as_jsonl,
+    give_feedback,
+    import_feedback,
+    known_feedback,
+)
 from wellread.library.recheck import named_answer
 from wellread.serve.features.learning.feedback_bodies import (
     FeedbackListBody,

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from wellread.errors import RequestError
-from wellread.learning.gaps.asking_again import ask_again, ask_these
-from wellread.learning.gaps.gap_clusters import cluster_named
+from wellread.learning.asking_again import ask_again, ask_these
+from wellread.learning.gap_clusters import cluster_named
 from wellread.serve.cli.options import Since, Until, option_window
 from wellread.serve.features.learning.gap_bodies import (
     cluster_detail,

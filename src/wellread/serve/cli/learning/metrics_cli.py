@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from wellread.learning.metrics.metric_periods import PeriodName
+from wellread.learning.metric_report import PeriodName
 from wellread.serve.features.learning.metric_bodies import metrics_body, report_of
 from wellread.serve.features.learning.metric_print import print_metrics
 from wellread.serve.terminal import terminal_of

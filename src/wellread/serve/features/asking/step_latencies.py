@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from wellread.evaluation.bootstrap import percentile
+from wellread.evaluation.scores import percentile
 from wellread.kb import KnowledgeBase
 from wellread.serve.features.bodies import PlainBody
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from rich.console import Console
 from rich.text import Text
 
-from wellread.learning.feedback_files import Imported
+from wellread.learning.feedback_giving import Imported
 from wellread.serve.features.asking.stored_answers import short_answer_id
 from wellread.serve.features.bodies import Body, SpanBody, view_url
 from wellread.serve.terminal import right, table, whole

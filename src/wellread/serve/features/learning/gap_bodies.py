@@ -10,13 +10,13 @@ from pydantic import Field
 
 from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase
-from wellread.learning.gaps.asking_again import Reasked
-from wellread.learning.gaps.entry_suggestion import suggest_entry
-from wellread.learning.gaps.gap_clusters import (
+from wellread.learning.asking_again import Reasked
+from wellread.learning.gap_clusters import (
     TAG,
     GapCluster,
     cluster_named,
     clusters_of,
+    suggest_entry,
     with_missing,
 )
 from wellread.serve.features.bodies import Body

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from wellread.learning.gaps.asking_again import Reasked
+from wellread.learning.asking_again import Reasked
 from wellread.serve.features.learning.gap_bodies import (
     EntrySuggestionBody,
     GapBody,

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from wellread.kb import KnowledgeBase
-from wellread.learning.metrics.metric_periods import PeriodName
-from wellread.learning.metrics.metric_report import MetricReport, metrics
+from wellread.learning.metric_report import MetricReport, PeriodName, metrics
 from wellread.serve.features.bodies import PlainBody
 from wellread.store.schema.figure_values import Sums
 from wellread.text.timecodes import window_of

@@ -16,7 +16,7 @@ from wellread.answers import Answer, Citation
 from wellread.errors import SourceError, UnknownNameError
 from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
-from wellread.library.changed_source import said_now
+from wellread.library.recheck import said_now
 from wellread.locators import RECORDINGS, Marks
 from wellread.serve.api.queries import FAR, StrictModel
 from wellread.serve.features.bodies import Body, PlaceBody, SpanBody, view_url

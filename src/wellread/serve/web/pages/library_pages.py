@@ -21,7 +21,7 @@ from wellread.ingest.sources.addresses import is_web
 from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import sees_all
-from wellread.library.document_lists import listed
+from wellread.library.named_things import listed
 from wellread.library.uploads import keep_upload, uploads_below
 from wellread.serve.api.queries import ListQuery
 from wellread.serve.features.accounts.editing_rights import check_may_edit, check_may_read

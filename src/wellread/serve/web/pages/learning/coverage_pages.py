@@ -11,7 +11,7 @@ from wellread.ask.aggregate.coverage import DATES
 from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.learning.coverage_grid import Grid, coverage_grid
-from wellread.library.document_lists import listed
+from wellread.library.named_things import listed
 from wellread.serve.api.coverage_api import CoverageLimits
 from wellread.serve.features.bodies import Body
 from wellread.serve.features.document_views import DocumentBody, documents_body

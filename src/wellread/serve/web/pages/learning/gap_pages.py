@@ -9,7 +9,7 @@ from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import Field
 
-from wellread.learning.gaps.asking_again import ask_again
+from wellread.learning.asking_again import ask_again
 from wellread.serve.api.queries import FAR, StrictModel
 from wellread.serve.features.learning.gap_bodies import (
     cluster_detail,

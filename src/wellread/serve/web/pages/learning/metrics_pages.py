@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from wellread.kb.language_models import dollars
-from wellread.learning.metrics.metric_periods import PeriodName
+from wellread.learning.metric_report import PeriodName
 from wellread.serve.api.queries import StrictModel
 from wellread.serve.features.learning.metric_bodies import metrics_body, report_of
 from wellread.serve.guards.asking_rights import Kb
