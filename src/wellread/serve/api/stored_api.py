@@ -94,7 +94,7 @@ def verify(kb: Kb, answer_id: str) -> RecheckBody:
 
 @router.get("/api/answers/{answer_id}/export", response_class=Response)
 def export(kb: Kb, answer_id: str, asked: Annotated[ExportQuery, Query()]) -> Response:
-    """An answer as Markdown, or its sources as CSL-JSON or BibTeX."""
+    """An answer as Markdown."""
     stored, whole = _read(kb, answer_id)
     wanted = Export(form=asked.format, style=asked.style, verdicts=asked.verdicts)
     name = f"{stored.id}.{ENDINGS[asked.format]}"

@@ -118,7 +118,7 @@ def export_answer(
         Path | None, typer.Option("--output", "-o", help="File to write; else standard output.")
     ] = None,
 ) -> None:
-    """Write an answer as Markdown, or its sources as CSL-JSON or BibTeX."""
+    """Write an answer as Markdown."""
     terminal = terminal_of(context)
     wanted = Export(form=form, style=style, verdicts=verdicts)
     with terminal.open() as kb:
