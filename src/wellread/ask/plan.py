@@ -52,10 +52,6 @@ def catalogued(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
 
     Where no document is about what is looked for, the passages may still tell; that none names it
     is an answer.
-
-    Raises:
-        UnknownCollectionError: the asker's filters name a collection that does not exist.
-        StoreError: the catalogue cannot be read.
     """
     for query in read_catalogue(kb, analysis):
         result = _of_any_kind(kb, query, analysis) if _allowed(kb, query) else None
@@ -118,10 +114,6 @@ def related(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
 
     Where the graph says nothing, or the question's word for a relation fits none, passages; so
     where an amount is asked for, which no relation holds.
-
-    Raises:
-        UnknownCollectionError: the asker's filters name a collection that does not exist.
-        FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
     read = _walk_in(kb, analysis)
     result = execute(kb, read.query) if read else None
@@ -146,9 +138,6 @@ def clearly_related(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | 
     """``related``, for a question that does not look like it: None unless nothing is in doubt.
 
     The question must be read as one about relations that exist, and the graph have an answer.
-
-    Raises:
-        UnknownCollectionError, FingerprintError, StoreError, ModelError: as ``related``.
     """
     read = _walk_in(kb, analysis)
     if read is None or not read.understood:
@@ -189,12 +178,7 @@ OF_PASSAGES: frozenset[Strategy] = frozenset({said_by, compare, synthesis, perso
 
 
 def read_query(kb: KnowledgeBase, analysis: Analysis) -> CatalogueQuery | None:
-    """The first catalogue query that the question is read as; None where it is about texts.
-
-    Raises:
-        UnknownCollectionError: the asker's filters name a collection that does not exist.
-        StoreError: the catalogue cannot be read.
-    """
+    """The first catalogue query that the question is read as; None where it is about texts."""
     queries = chain(read_catalogue(kb, analysis), read_walks(kb, analysis))
     return next((query for query in queries if _allowed(kb, query)), None)
 
@@ -264,10 +248,6 @@ def find(kb: KnowledgeBase, analysis: Analysis, planned: Planned | None = None) 
 
     Args:
         planned: the reading of a model, which takes the place of the patterns'.
-
-    Raises:
-        UnknownCollectionError: the asker's filters name a collection that does not exist.
-        FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
     usual = STRATEGIES.get(analysis.type, (said_by,))
     for strategy in planned.strategies(analysis.type) if planned else usual:

@@ -352,11 +352,7 @@ def _without_nothing(value: Any) -> Any:
 def read_so(
     kb: KnowledgeBase, analysis: Analysis, asked: PlannedQuestion, vocabulary: Vocabulary
 ) -> tuple[Analysis, Planned]:
-    """The analysis with the model's limits in place of the patterns', and the model's query.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """The analysis with the model's limits in place of the patterns', and the model's query."""
     failures: list[str] = []
     if asked.limits is not None:
         limits, unknown = limits_in(asked.limits, vocabulary)

@@ -235,9 +235,6 @@ def evaluate(
 
     A case that raises is scored as one without a result, with the reason. Answers and gaps of
     evaluation are not recorded in the home.
-
-    Raises:
-        WellreadError: the home cannot be searched at all.
     """
     resolver = Resolver(kb)
     wanted = [resolver.targets(case) for case in cases]

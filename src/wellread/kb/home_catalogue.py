@@ -147,9 +147,6 @@ def made_home(home: Path) -> Path:
     """The folder of a home, whole and made when it is not there, for its owner alone.
 
     A home that is there keeps its rights: somebody may have opened it to others on purpose.
-
-    Raises:
-        StoreError: it cannot be made, or the index could not stand there.
     """
     home = home.expanduser().absolute()
     if _UNPRINTABLE.search(str(home)):
@@ -185,11 +182,7 @@ class CatalogueCopy:
     """
 
     def __init__(self, catalogue: Path) -> None:
-        """Make the copy.
-
-        Raises:
-            StoreError: the catalogue cannot be read, or there is no room for the copy.
-        """
+        """Make the copy."""
         self._folder = Path(tempfile.mkdtemp(prefix="wellread-"))
         self.path = self._folder / catalogue.name
         try:
@@ -219,10 +212,6 @@ class CatalogueCopy:
 
 
 def refuse_writing(home: Path, *, read_only: bool) -> None:
-    """Refuse what would change a home that may only be read.
-
-    Raises:
-        StoreError: it is such a home.
-    """
+    """Refuse what would change a home that may only be read."""
     if read_only:
         raise StoreError(f"the home {home} is read-only", hint=HINT)

@@ -87,12 +87,7 @@ class Embedders:
         return _named(settings) == _named(self._settings)
 
     def shaping(self, live: LiveIndex) -> CachedEmbedder:
-        """That which shaped the live index.
-
-        Raises:
-            FingerprintError: neither how it was opened then nor the settings of today give it.
-            ModelError: it cannot be reached just now.
-        """
+        """That which shaped the live index."""
         wanted = live.fingerprint.embedder
         reasons = []
         for settings in dict.fromkeys((self._settings_of(live), None)):
@@ -167,20 +162,11 @@ class Indexes:
         self._base_id = base_id
 
     def open(self, fingerprint: Fingerprint) -> KeptIndex:
-        """The index of ``fingerprint``; made when it is not there.
-
-        Raises:
-            SettingsError: its back end is not installed, or its address is not set.
-            StoreError: the index cannot be opened or made.
-        """
+        """The index of ``fingerprint``; made when it is not there."""
         return backend_of(fingerprint.backend).open(self._of(fingerprint.backend), fingerprint)
 
     def set_aside(self, fingerprint: Fingerprint) -> None:
-        """Put what is damaged of an index under another name, so that it can be made anew.
-
-        Raises:
-            StoreError: it cannot be moved, or is being written.
-        """
+        """Put what is damaged of an index under another name, so that it can be made anew."""
         backend_of(fingerprint.backend).set_aside(self._of(fingerprint.backend), fingerprint)
 
     def others(self, kept: Sequence[Fingerprint]) -> list[str]:
@@ -191,11 +177,7 @@ class Indexes:
         return names + [folder.name for folder in self._left(kept)]
 
     def drop_others(self, kept: Sequence[Fingerprint]) -> list[str]:
-        """Drop every index but those of ``kept``; the names of those that went.
-
-        Raises:
-            StoreError: one cannot be dropped, or is being written.
-        """
+        """Drop every index but those of ``kept``; the names of those that went."""
         names: list[str] = []
         for backend, prints in self._backends(kept).items():
             names += backend_of(backend).drop_others(self._of(backend), *prints)
@@ -307,11 +289,7 @@ class ReadableIndex:
         return self._whole.purged()
 
     def _refused(self, *_: Any, **__: Any) -> NoReturn:
-        """Nothing is written in the name of a reader.
-
-        Raises:
-            StoreError: always.
-        """
+        """Nothing is written in the name of a reader."""
         raise StoreError(
             "the index cannot be changed in the name of a reader",
             hint="changes are made by jobs and by commands on the machine",

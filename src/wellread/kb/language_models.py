@@ -103,11 +103,7 @@ class BudgetLedger:
         return self._settings.daily is not None or self._settings.monthly is not None
 
     def standing(self) -> Standing:
-        """How it stands now. One cheap query for each budget, none where there is none.
-
-        Raises:
-            StoreError: the catalogue cannot be read.
-        """
+        """How it stands now. One cheap query for each budget, none where there is none."""
         budgets = tuple(
             Budget(
                 period=period,
@@ -126,20 +122,12 @@ class BudgetLedger:
         return Standing(budgets=budgets, level=level)
 
     def short_of_money(self) -> str:
-        """Why the money is for writing alone; empty while there is enough, or no budget.
-
-        Raises:
-            StoreError: the catalogue cannot be read.
-        """
+        """Why the money is for writing alone; empty while there is enough, or no budget."""
         standing = self.standing() if self.limited else Standing()
         return standing.told if standing.level != "normal" else ""
 
     def begin(self, expected: Callable[[], Call]) -> int | None:
-        """Set aside what a call may cost; a number for ``end`` where there is a budget.
-
-        Raises:
-            BudgetError: that is more than is left, or the catalogue cannot tell.
-        """
+        """Set aside what a call may cost; a number for ``end`` where there is a budget."""
         try:
             limits = [Limit(since=since, dollars=limit) for _, since, limit in self._periods()]
             if not limits:
@@ -256,11 +244,7 @@ class LanguageModels:
         return {role: name for role, name in there.items() if name}
 
     def recorded(self, role: Role, purpose: str = ANSWER) -> RecordedModel | None:
-        """The model in that role, for calls of that purpose; None when there is none.
-
-        Raises:
-            SettingsError, ModelError: it cannot be opened.
-        """
+        """The model in that role, for calls of that purpose; None when there is none."""
         with self._lock:
             name = self.names().get(role)
             model = self._opened.get(role) or (self._opener(name) if name else None)
@@ -297,13 +281,7 @@ class _WithinBudget:
         return self._models.names()["model"]
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[Piece, None]:
-        """The reply of the one whose turn it is.
-
-        Raises:
-            SettingsError: its name or its address cannot be used.
-            BudgetError: the budget does not allow the call.
-            ModelError: it cannot be opened, or it failed.
-        """
+        """The reply of the one whose turn it is."""
         model = await to_thread.run_sync(self._chosen)
         async with aclosing(model.stream(prompt)) as pieces:
             async for piece in pieces:

@@ -39,9 +39,6 @@ def seen_by(kb: KnowledgeBase, asker: Asker) -> KnowledgeBase:
 
     Args:
         kb: the knowledge base, or another view of it.
-
-    Raises:
-        StoreError: the catalogue cannot be opened.
     """
     whole = whole_of(kb)
     return whole if asker == whole.asker else _views_of(whole).of(whole, asker)

@@ -89,9 +89,6 @@ def ask_again(kb: KnowledgeBase, *, most: int | None = None) -> Reasked:
 
     Args:
         most: how many are asked at most; None takes the setting.
-
-    Raises:
-        StoreError, FingerprintError, ModelError: a part of the home cannot be used.
     """
     limit = kb.settings.gaps.most if most is None else most
     if not kb.settings.qa.enabled or not _any_open(kb):
@@ -113,11 +110,7 @@ def ask_again(kb: KnowledgeBase, *, most: int | None = None) -> Reasked:
 
 
 def ask_these(kb: KnowledgeBase, gap_ids: Iterable[int]) -> Reasked:
-    """Ask these open questions again, whatever arrived; they close by the same rule.
-
-    Raises:
-        StoreError, FingerprintError, ModelError: as ``ask_again``.
-    """
+    """Ask these open questions again, whatever arrived; they close by the same rule."""
     gaps = [gap for gap in kb.catalogue.gap_ledger.of(gap_ids) if gap.status != "closed"]
     if not gaps or not kb.settings.qa.enabled:
         return Reasked(open=len(gaps))
@@ -259,11 +252,7 @@ class Screened:
 def could_answer(
     kb: KnowledgeBase, gaps: Sequence[Gap], arrived: Mapping[str, datetime], most: int
 ) -> Screened:
-    """The first ``most`` of ``gaps`` that documents which arrived could answer.
-
-    Raises:
-        StoreError, FingerprintError, ModelError: a part of the home cannot be used.
-    """
+    """The first ``most`` of ``gaps`` that documents which arrived could answer."""
     near = by_words(kb, gaps, arrived)
     wanted: list[Gap] = []
     passed: list[Gap] = []
@@ -289,11 +278,7 @@ def _found(kb: KnowledgeBase, gap: Gap, arrived: Mapping[str, datetime]) -> bool
 
 
 def by_words(kb: KnowledgeBase, gaps: Sequence[Gap], arrived: Mapping[str, datetime]) -> list[Gap]:
-    """The gaps of whose words a passage of a new document holds enough; the first sieve.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """The gaps of whose words a passage of a new document holds enough; the first sieve."""
     if not gaps:
         return []
     stems = [frozenset(parse(gap.question).topic_stems) for gap in gaps]
@@ -354,11 +339,7 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
 def why_open(kb: KnowledgeBase, gap: Gap, answer: Answer) -> str:
-    """Why ``answer`` does not close ``gap``, in words; empty when it does.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """Why ``answer`` does not close ``gap``, in words; empty when it does."""
     return next(_doubts(answer), "") or _not_new(kb, gap, answer)
 
 
@@ -437,9 +418,6 @@ def add(
 
     Args:
         on_reasked: is told what was asked again, when anything was.
-
-    Raises:
-        SettingsError, StoreError, ModelError: as ``ingest.run.add``; never for the questions.
     """
     report = run.add(kb, inputs, **how)
     if not report.cancelled:
@@ -454,11 +432,7 @@ def sync(
     on_reasked: OnReasked | None = None,
     **how: Unpack[run.Syncing],
 ) -> Report:
-    """``ingest.run.sync``, and the open questions again; see ``add``.
-
-    Raises:
-        StoreError, ModelError, SettingsError: as ``ingest.run.sync``; never for the questions.
-    """
+    """``ingest.run.sync``, and the open questions again; see ``add``."""
     report = run.sync(kb, inputs, **how)
     if not report.cancelled:
         after_ingest(kb, on_reasked)

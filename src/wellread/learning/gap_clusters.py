@@ -86,9 +86,6 @@ def clusters_of(kb: KnowledgeBase) -> list[GapCluster]:
     """All clusters, the ones asked most first; their words are not looked up yet.
 
     Closed gaps are in them too, so that a cluster keeps its id when its first gap is closed.
-
-    Raises:
-        StoreError, ModelError: the catalogue cannot be read, or questions cannot be embedded.
     """
     gaps = sorted(kb.catalogue.gaps(), key=lambda gap: gap.id)
     by_id = {gap.id: gap for gap in gaps}
@@ -303,11 +300,7 @@ class EntrySuggestion:
 
 
 def suggest_entry(kb: KnowledgeBase, cluster: GapCluster) -> EntrySuggestion:
-    """What to write for a cluster.
-
-    Raises:
-        StoreError, FingerprintError, ModelError: a part of the home cannot be used.
-    """
+    """What to write for a cluster."""
     waiting = [gap for gap in cluster.gaps if gap.status != "closed"] or list(cluster.gaps)
     questions = tuple(gap.question for gap in waiting)
     title = _title(questions, cluster.missing or cluster.terms)

@@ -53,11 +53,7 @@ def metrics(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> MetricReport:
-    """The metrics of the period of this name, or from ``since`` to before ``until``.
-
-    Raises:
-        StoreError: the catalogue cannot be read, or the figures of old answers not be written.
-    """
+    """The metrics of the period of this name, or from ``since`` to before ``until``."""
     kb.catalogue.facts_of_answers.complete()
     figures = kb.catalogue.figures
     period = period_of(name, since, until, now=datetime.now(UTC), first=figures.first())

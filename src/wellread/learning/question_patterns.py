@@ -72,11 +72,7 @@ _kept: WeakKeyDictionary[KnowledgeBase, tuple[_Key, QuestionPatterns]] = WeakKey
 def question_patterns(
     kb: KnowledgeBase, owner: str, since: datetime | None = None, until: datetime | None = None
 ) -> QuestionPatterns:
-    """The patterns of one owner's questions between two moments.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """The patterns of one owner's questions between two moments."""
     counts = kb.catalogue.question_counts
     key = (counts.stamp(owner), owner, since, until)
     kept = _kept.get(kb)

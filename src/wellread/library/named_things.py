@@ -274,11 +274,7 @@ class Topic:
 def topics(
     kb: KnowledgeBase, collections: Sequence[str] = (), *, entities: int = 10
 ) -> list[Topic]:
-    """Every collection, or those named, by name; of each at most ``entities`` entities.
-
-    Raises:
-        UnknownCollectionError: ``collections`` names one that does not exist.
-    """
+    """Every collection, or those named, by name; of each at most ``entities`` entities."""
     check_collections(kb, Filters(collections=tuple(collections)))
     kinds: dict[str, dict[Kind, int]] = {}
     passages: dict[str, int] = {}

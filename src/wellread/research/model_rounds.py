@@ -87,10 +87,6 @@ async def investigate(state: RunState, question: str) -> AsyncIterator[ProgressE
     Why it ended is left with ``state.stopped`` or, where the model failed, ``state.failure``, and
     told in the last event. No call reaches beyond ``state.filters``; there are never more than ten
     rounds, those before included never more than the limit of the run.
-
-    Raises:
-        SettingsError: a model's name or address cannot be used.
-        StoreError, ModelError: a part of the home cannot be used.
     """
     look = _Look(state, question)
     first, most = state.rounds + 1, min(state.limits.rounds - state.rounds, MOST_ROUNDS)
@@ -170,10 +166,6 @@ async def ask_in_turn(state: RunState, key: str, prompt_for: Callable[[bool], Pr
     Args:
         key: names this question in the run's journal.
         prompt_for: makes the prompt for a model, given whether it takes tools.
-
-    Raises:
-        SettingsError: a model's name or address cannot be used.
-        StoreError: the catalogue cannot be read.
     """
     heard: Heard | None = None
     for tried in range(MOST_ROUNDS):
@@ -344,9 +336,6 @@ class _Look:
 
         Returns:
             The limit that came in between.
-
-        Raises:
-            WellreadError: a part of the home cannot be used.
         """
         limiter = CapacityLimiter(AT_A_TIME)
         errors: list[WellreadError] = []

@@ -79,11 +79,7 @@ class Planned:
 
 
 async def turn_of(kb: KnowledgeBase, question: Question) -> Opened:
-    """The question as it is meant after the turns before it.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """The question as it is meant after the turns before it."""
     vocabulary = await to_thread.run_sync(vocabulary_of, kb, question.filters.collections)
     turn = await opened(kb, question, vocabulary)
     return (await planned(kb, turn, vocabulary)).turn if turn.earlier else turn

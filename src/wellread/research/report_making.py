@@ -91,12 +91,7 @@ class Material:
 
 
 async def deliver(state: RunState, material: Material) -> AsyncIterator[ResearchEvent]:
-    """Choose, write, check; the report at the end.
-
-    Raises:
-        ModelError: the embedder could not be run or reached.
-        StoreError: the catalogue cannot be read.
-    """
+    """Choose, write, check; the report at the end."""
     kb = state.kb
     if not material.planned.whole:
         question = replace(

@@ -33,20 +33,13 @@ async def search_plan(state: RunState) -> AsyncIterator[ProgressEvent]:
     """The first round: search for the facets of the plan.
 
     Where a limit is reached, ``state.stopped`` says which.
-
-    Raises:
-        UnknownCollectionError, FingerprintError, StoreError, ModelError: as a search.
     """
     async for event in _one_round(state, tuple(state.facets)):
         yield event
 
 
 async def search_titles(state: RunState, analysis: Analysis) -> AsyncIterator[ProgressEvent]:
-    """The second round: search for the titles that what was found names.
-
-    Raises:
-        UnknownCollectionError, FingerprintError, StoreError, ModelError: as a search.
-    """
+    """The second round: search for the titles that what was found names."""
     state.stopped = await to_thread.run_sync(state.stop)
     if state.stopped is not None:
         return

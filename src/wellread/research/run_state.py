@@ -142,9 +142,6 @@ class RunState:
         """Why nothing more may be done; asked before every search and every call of a model.
 
         Where the run stopped before a restart, it stops again; where it went on, it goes on.
-
-        Raises:
-            StoreError: the catalogue cannot be read or written.
         """
         place = f"{STOPPED}:{len(self._seen)}"
         if place in self.journal:
@@ -270,11 +267,7 @@ def hits_to_plain(hits: Iterable[Hit]) -> list[list[Any]]:
 
 
 def hits_from_plain(kb: KnowledgeBase, plain: Iterable[Sequence[Any]]) -> list[Hit]:
-    """The passages again; those that are not live any more are left out.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """The passages again; those that are not live any more are left out."""
     rows = list(plain)
     passages = kb.catalogue.live_passages([str(row[0]) for row in rows])
     facts = kb.catalogue.facts({passage.document_id for passage in passages.values()})
@@ -290,11 +283,7 @@ def hits_from_plain(kb: KnowledgeBase, plain: Iterable[Sequence[Any]]) -> list[H
 
 
 def evidence_of(kb: KnowledgeBase, hits: Sequence[Hit]) -> list[Evidence]:
-    """Whole passages as evidence, ``e1``, ``e2``, ... in their order.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """Whole passages as evidence, ``e1``, ``e2``, ... in their order."""
     places = [(hit.passage.document_id, hit.passage.span) for hit in hits]
     evidence = []
     for number, (hit, held_marks) in enumerate(

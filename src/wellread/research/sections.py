@@ -115,12 +115,7 @@ class Sections:
 
 
 def sections_of(state: RunState, analysis: Analysis) -> Sections:
-    """The extracts of the passages read, each under the facet that it tells of.
-
-    Raises:
-        ModelError: the embedder could not be run or reached.
-        StoreError: the catalogue cannot be read.
-    """
+    """The extracts of the passages read, each under the facet that it tells of."""
     kb, facets, pool = state.kb, state.facets, state.pool
     most = kb.settings.research.sentences
     near = {facet.id: _near(kb, analysis, facet, pool) for facet in facets}
@@ -281,10 +276,6 @@ async def write_report(
 
     Where no model could be asked, what was chosen stays, and the draft says why. A section of which
     nothing is borne out is "not found".
-
-    Raises:
-        SettingsError: a model's name or address cannot be used.
-        StoreError, ModelError: the catalogue or the embedder cannot be used.
     """
     for facet in state.facets:
         chosen = [extract.piece for extract in sections.shown.get(facet.id, ())]
@@ -328,10 +319,6 @@ async def write_section(
     Args:
         question: of the report as a whole.
         analysis: of what the section is about.
-
-    Raises:
-        SettingsError: a model's name or address cannot be used.
-        StoreError, ModelError: the catalogue or the embedder cannot be used.
     """
     if not evidence:
         return SectionDraft()
@@ -373,10 +360,6 @@ async def write_summary(
     Args:
         sections: the title of each and its supported sentences.
         evidence: of the whole report; a sentence is checked against what the sections cite.
-
-    Raises:
-        SettingsError: a model's name or address cannot be used.
-        StoreError, ModelError: the catalogue or the embedder cannot be used.
     """
     given = [item for _, checked in sections for item in checked]
     if not given:

@@ -302,9 +302,6 @@ class Toolbox:
         """What the tool that takes these ``arguments`` finds.
 
         A name that nothing has, or a limit that leaves nothing, is told in ``refused``.
-
-        Raises:
-            StoreError, ModelError: a part of the home cannot be used.
         """
         try:
             return self._within(self._run[type(arguments)](arguments))

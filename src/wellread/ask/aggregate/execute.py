@@ -60,10 +60,6 @@ def execute(
 
     Args:
         asked: the question that the query was read from, by whose words entities are ranked.
-
-    Raises:
-        UnknownCollectionError: a limit names a collection that does not exist.
-        StoreError, FingerprintError, ModelError: a part of the home cannot be used.
     """
     if query.order == "newest" and (query.about or query.related):
         query = replace(query, order="latest")  # of those, and not of all there are

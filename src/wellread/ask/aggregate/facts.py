@@ -51,12 +51,7 @@ MOST_ITEMS = 14  # that are told by a sentence each; of more only their names
 
 
 def facts(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
-    """The answer to a question for a fact of the catalogue; None for any other question.
-
-    Raises:
-        UnknownCollectionError: the asker's filters name a collection that does not exist.
-        StoreError: the catalogue cannot be read.
-    """
+    """The answer to a question for a fact of the catalogue; None for any other question."""
     section = _section(kb, analysis)
     if section is not None:
         return section
@@ -77,10 +72,6 @@ def said_by(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
     """What somebody says, where nothing else is asked for: their longest turns, in order.
 
     Who speaks stands beside the text and not in it, so that no search for words would find it.
-
-    Raises:
-        UnknownCollectionError: the asker's filters name a collection that does not exist.
-        StoreError: the catalogue cannot be read.
     """
     limits = {stem for one in analysis.constraints for stem in parse(one.value).stems}
     voices = {name.casefold() for name in analysis.voices}

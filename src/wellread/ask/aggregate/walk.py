@@ -68,9 +68,6 @@ def walk(
 
     Args:
         attributes: the dimensions that the hops name, with the documents of each value.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
     """
     fronts = [[_from(graph, node, asked.hops, attributes) for node in group] for group in starts]
     useful = tuple(
@@ -90,11 +87,7 @@ def walk(
 
 
 def connect(graph: Graph, asked: Walk, starts: Sequence[Sequence[EntityNode]]) -> Walked:
-    """The shortest ways between the names, or the relation that the one hop asks for.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """The shortest ways between the names, or the relation that the one hop asks for."""
     for one in starts[0] if asked.hops else ():
         for step in _steps(graph, one, asked.hops[0]):
             if step.node is not None and any(_same(step.node, other) for other in starts[1]):

@@ -54,9 +54,6 @@ def look(kb: KnowledgeBase, turn: Opened, *, again: bool = True) -> Place:
 
     Args:
         again: whether a kept answer will do.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
     """
     if not kb.settings.cache.answers:
         return Place()
@@ -75,9 +72,6 @@ def record(kb: KnowledgeBase, place: Place, answer: Answer, read: Sequence[str])
 
     Args:
         read: the collections that it could be drawn from.
-
-    Raises:
-        StoreError: the catalogue cannot be written.
     """
     failed = kb.ledger.failures != place.failures or answer.failures
     read_with_others = answer.standalone or answer.rewritten

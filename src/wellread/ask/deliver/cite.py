@@ -127,11 +127,7 @@ class CitedText:
         )
 
     def show_all(self, extracts: Sequence[Extract], prefix: str = "") -> None:
-        """Add extracts in order, a paragraph each.
-
-        Raises:
-            StoreError: the catalogue cannot be read.
-        """
+        """Add extracts in order, a paragraph each."""
         places = [
             (one.piece.hit.document.id, Span(start=one.parts[0].start, end=one.parts[-1].end))
             for one in extracts
@@ -210,11 +206,7 @@ def cite(
 def cite_extracts(
     kb: KnowledgeBase, extracts: Sequence[Extract], text: str = "", prefix: str = ""
 ) -> CitedText:
-    """The extracts in order, a paragraph each, behind ``text``.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """The extracts in order, a paragraph each, behind ``text``."""
     page = CitedText(kb, text=text)
     page.show_all(extracts, prefix)
     return page

@@ -50,9 +50,6 @@ def unflagged(
     Args:
         evidence: what they cite; one that cites nothing rests on all of it.
         own: sentences by which an expert puts right what they flagged themselves.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
     """
     place = {piece.key: piece.hit.document.collection for piece in evidence}
     texts = [item.claim.text for item in items]

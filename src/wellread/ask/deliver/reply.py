@@ -134,11 +134,7 @@ def flagged_note(count: int) -> tuple[str, ...]:
 
 
 def beside_unflagged(kb: KnowledgeBase, reply: Reply) -> Reply:
-    """The reply with nothing beside its text that says what an expert flagged as harmful.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """The reply with nothing beside its text that says what an expert flagged as harmful."""
     table, cited = reply.table, {one.id: one.document_id for one in reply.citations}
     documents = table.documents if table else ()
     rows = table.rows if table else ()
@@ -247,9 +243,6 @@ def unflagged_extracts(kb: KnowledgeBase, extracts: Sequence[Extract]) -> tuple[
     """The extracts without sentences that an expert flagged as harmful, and how many those are.
 
     An extract of which no marked sentence is left goes.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
     """
     flagged = flagged_of_documents(kb, [{one.piece.hit.document.id} for one in extracts])
     kept: list[Extract] = []
@@ -272,9 +265,6 @@ def no_data(
 
     Args:
         extracts: the nearest ones, of which two are quoted.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
     """
     near = [piece for piece in evidence if (piece.hit.similarity or 0.0) >= RELATED_SIMILARITY]
     documents = {piece.hit.document.id: piece.hit.document for piece in near}
@@ -365,11 +355,7 @@ def _subjects(analysis: Analysis) -> list[str]:
 
 
 def file_gap(kb: KnowledgeBase, done: Answer, asked: Question) -> None:
-    """File the question of ``done`` as a gap where the material did not answer it.
-
-    Raises:
-        StoreError: the catalogue cannot be written.
-    """
+    """File the question of ``done`` as a gap where the material did not answer it."""
     kind = gap_kind(done)
     if kind is None:
         return

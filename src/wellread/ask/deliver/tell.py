@@ -139,11 +139,7 @@ def _sources(
 def _texts(
     kb: KnowledgeBase, wanted: Sequence[Cited], result: AggregateResult, tries: int = TRIES
 ) -> tuple[dict[str, DocumentFacts], dict[Cited, Span], list[str]]:
-    """The facts of those documents that are there, and of those with a text its cited part.
-
-    Raises:
-        StoreError: documents go again and again while they are read.
-    """
+    """The facts of those documents that are there, and of those with a text its cited part."""
     passages = {hit.document.id: hit.passage for hit in reversed(result.hits)}
     facts = kb.catalogue.facts({known for known, _ in wanted})
     places: dict[Cited, Span] = {}

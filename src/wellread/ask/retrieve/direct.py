@@ -55,9 +55,6 @@ def with_openings(kb: KnowledgeBase, hits: Sequence[Hit]) -> list[Hit]:
     """The hits, and behind them the first passage of each of the best documents.
 
     What a thing is as a whole, what a paper contributes and who wrote it stands at the beginning.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
     """
     first = {hit.document.id: hit for hit in reversed(hits)}
     best = list(dict.fromkeys(hit.document.id for hit in hits))[:OPENED]
@@ -278,11 +275,7 @@ class LedOn:
 
 
 def led_on(kb: KnowledgeBase, text: str, filters: Filters, hits: Sequence[Hit]) -> LedOn:
-    """``hits``, best first, with up to two that the thing named in the question leads to.
-
-    Raises:
-        UnknownCollectionError, FingerprintError, StoreError, ModelError: as ``look``.
-    """
+    """``hits``, best first, with up to two that the thing named in the question leads to."""
     asked = frozenset(parse(text).topic_stems)
     anchor = next((hit for hit in hits[:ANCHORS] if _is_about(hit, asked)), None)
     if anchor is None:

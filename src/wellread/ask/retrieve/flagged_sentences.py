@@ -43,11 +43,7 @@ class Held(Generic[T]):
         self._lock = threading.Lock()
 
     def of(self, kb: KnowledgeBase) -> T:
-        """The value as the feedback stands; one small query while nothing has changed.
-
-        Raises:
-            StoreError: the catalogue cannot be read.
-        """
+        """The value as the feedback stands; one small query while nothing has changed."""
         # The stamp is read first: a change in between makes the value be read again, never late.
         stamp = f"{kb.catalogue.feedback.stamp()} {self._hangs_on(kb)}"
         known = self._values.get(kb.common)
@@ -156,9 +152,6 @@ def flagged_sentences(kb: KnowledgeBase, collections: Iterable[str]) -> FlaggedS
     """What must not be said of these collections: what was flagged by who may edit all of them.
 
     Of what rests on no collection that is known, only who may edit everything can say it.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
     """
     flags, names = _held.of(kb), frozenset(collections)
     givers = (giver for giver in flags.by if _covers(edited_by(kb, giver), names))
@@ -168,11 +161,7 @@ def flagged_sentences(kb: KnowledgeBase, collections: Iterable[str]) -> FlaggedS
 def flagged_of_documents(
     kb: KnowledgeBase, documents: Sequence[Collection[str]]
 ) -> list[FlaggedSentences]:
-    """What must not be said in texts that rest on these documents, for each text.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """What must not be said in texts that rest on these documents, for each text."""
     if not _held.of(kb).by:
         return [NOTHING_FLAGGED] * len(documents)
     facts = kb.catalogue.facts({known for some in documents for known in some})

@@ -125,10 +125,6 @@ def similar_questions(kb: KnowledgeBase, question: str, wanted: Like) -> list[Si
     """The past questions that have an answer and feedback, the most similar first.
 
     Those that are expired come on top of ``wanted.most``.
-
-    Raises:
-        UnknownCollectionError: ``wanted.collections`` names one that does not exist.
-        FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
     if wanted.most == 0 or not question.strip():
         return []
@@ -149,10 +145,6 @@ def asked_before(
     """The past questions that mean the same and whose answers experts rated ``rating`` or more.
 
     The best comes first, those that are expired too.
-
-    Raises:
-        UnknownCollectionError, FingerprintError, StoreError, ModelError: as
-            ``similar_questions``.
     """
     if not question.strip():
         return []
@@ -182,9 +174,6 @@ def corrections(
     """The answers to the same question that experts put right, the last word first.
 
     Those that have expired are left out.
-
-    Raises:
-        FingerprintError, StoreError, ModelError: as ``similar_questions``.
     """
     found = [
         rated
@@ -274,12 +263,7 @@ def _compared(kb: KnowledgeBase, question: str, near: Sequence[_Near]) -> Iterat
 
 
 def verified_similar(kb: KnowledgeBase, question: str, collections: tuple[str, ...]) -> str:
-    """What a prompt shows of past questions like this one; empty when there is none.
-
-    Raises:
-        UnknownCollectionError, FingerprintError, StoreError, ModelError: as
-            ``similar_questions``.
-    """
+    """What a prompt shows of past questions like this one; empty when there is none."""
     if not kb.settings.features.similar_questions:
         return ""
     found = similar_questions(kb, question, like(kb, collections))

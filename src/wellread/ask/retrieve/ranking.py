@@ -229,9 +229,6 @@ def with_neighbours(kb: KnowledgeBase, evidence: Sequence[Evidence]) -> list[Evi
 
     The neighbours follow with keys of their own, so that each can be cited at its place. What the
     search found far below the best piece is left out.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
     """
     best = max((piece.hit.score for piece in evidence), default=0.0)
     kept = [
@@ -337,11 +334,7 @@ def _shown(hit: Hit) -> Excerpt:
 
 
 def _checked(scores: Scores, count: int, identity: str) -> NDArray[np.float64]:
-    """The scores, once they are one finite number for each hit.
-
-    Raises:
-        ModelError: they are not; a reader of somebody else's may do anything.
-    """
+    """The scores, once they are one finite number for each hit."""
     if scores.shape != (count,) or not np.isfinite(scores).all():
         raise ModelError(
             f"{identity} gave scores of shape {scores.shape} for {count} passages, or one that is "

@@ -73,9 +73,6 @@ def rated_answers(
     Args:
         least: cosine of the two questions.
         collections: a hard border; none means all.
-
-    Raises:
-        FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
     held = _vectors.of(kb)
     if not held.ids:

@@ -135,9 +135,6 @@ def search_within(
     Beside those of the asked time come passages of any date that name that time themselves.
     Past questions are no evidence - a past answer may be wrong, and its feedback would be lost -
     unless they are asked for by kind.
-
-    Raises:
-        UnknownCollectionError, FingerprintError, StoreError, ModelError: as ``search``.
     """
     kept = list(analysis.constraints)
     traces: list[SearchTrace] = []

@@ -54,12 +54,7 @@ def search(
     mode: SearchMode = "hybrid",
     limit: int = 10,
 ) -> list[Hit]:
-    """The best ``limit`` passages for ``text``, best first, with their place in every list.
-
-    Raises:
-        UnknownCollectionError: ``filters.collections`` names one that does not exist.
-        FingerprintError, StoreError, ModelError: a part of the home cannot be used.
-    """
+    """The best ``limit`` passages for ``text``, best first, with their place in every list."""
     return look(kb, text, filters, mode=mode, limit=limit).hits
 
 
@@ -72,11 +67,7 @@ def look(
     mode: SearchMode = "hybrid",
     limit: int = 10,
 ) -> Searched:
-    """``search``, with each list and how they were joined.
-
-    Raises:
-        UnknownCollectionError, FingerprintError, StoreError, ModelError: as ``search``.
-    """
+    """``search``, with each list and how they were joined."""
     check_collections(kb, filters)
     settings = kb.settings.retrieval
     for _ in range(TRIES):
@@ -126,11 +117,7 @@ def check_index(kb: KnowledgeBase) -> None:
 
 
 def check_collections(kb: KnowledgeBase, filters: Filters) -> None:
-    """Refuse a collection that does not exist.
-
-    Raises:
-        UnknownCollectionError: names those that do.
-    """
+    """Refuse a collection that does not exist."""
     if not filters.collections:
         return
     known = kb.catalogue.collection_names()

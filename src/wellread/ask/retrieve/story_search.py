@@ -111,10 +111,6 @@ def find_stories(
     """The stories that fit the question best, best first.
 
     Stories of which no passage reaches ``retrieval.min_similarity`` are left out.
-
-    Raises:
-        UnknownCollectionError: the query names a collection that does not exist.
-        ModelError, StoreError: the question cannot be embedded, or a store refused.
     """
     now = now or datetime.now(UTC)
     since, until = query.since, query.until

@@ -106,9 +106,6 @@ def type_of(
 
     Args:
         subject: what is searched for; its vector is asked where the words leave the type open.
-
-    Raises:
-        ModelError: the embedder failed.
     """
     model = learned()
     scores = model.scores(masked)

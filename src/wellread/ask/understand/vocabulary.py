@@ -194,11 +194,7 @@ MOST_HELD = 16  # scopes of one knowledge base
 
 
 def vocabulary_of(kb: KnowledgeBase, collections: Sequence[str] = ()) -> Vocabulary:
-    """The words of the collections (none: of all); the same object until something changes.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """The words of the collections (none: of all); the same object until something changes."""
     stamped = kb.catalogue.vocabulary.stamps(collections)
     stamps = tuple(f"{name} {stamp}" for name, stamp in stamped.items())
     with _lock:
@@ -485,11 +481,7 @@ _known_lock = threading.Lock()
 def respelt(
     kb: KnowledgeBase, question: Question, vocabulary: Vocabulary
 ) -> tuple[Question, tuple[str, ...]]:
-    """``question`` with its misspelt words put right, and what was changed, in words.
-
-    Raises:
-        FingerprintError, StoreError: the index cannot be used.
-    """
+    """``question`` with its misspelt words put right, and what was changed, in words."""
     index = kb.live().index
     within = Filters(collections=question.filters.collections)
     text = question.text

@@ -68,9 +68,6 @@ def answered_before(kb: KnowledgeBase, analysis: Analysis) -> Before | None:
     """The best rated past answer to the same question that still holds; None without one.
 
     Where a model writes, it is told of past answers instead.
-
-    Raises:
-        UnknownCollectionError, FingerprintError, StoreError, ModelError: as ``search``.
     """
     least = kb.settings.features.verified_rating
     if least is None or kb.model is not None:
@@ -213,9 +210,6 @@ def corrected(kb: KnowledgeBase, analysis: Analysis, asked: str = "") -> Before 
 
     Args:
         asked: the question before words were read in another spelling, as past ones are kept.
-
-    Raises:
-        FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
     if not kb.settings.features.corrections:
         return None

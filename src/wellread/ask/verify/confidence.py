@@ -151,12 +151,7 @@ async def verified_draft(
     evidence: Sequence[Evidence],
     written: Written,
 ) -> Verified:
-    """Check each sentence of the draft, have it judged, and say how sure the answer is.
-
-    Raises:
-        ModelError: the embedder cannot be run.
-        StoreError: the catalogue cannot be read.
-    """
+    """Check each sentence of the draft, have it judged, and say how sure the answer is."""
     checked = await to_thread.run_sync(check_claims, written.claims, evidence, analysis.voices)
     ruling = await judged(kb, analysis, evidence, checked, by=written.by)
     known = ((LIMIT_LEFT_OUT, found.relaxed), (DISPUTED, ruling.rivals))

@@ -139,9 +139,6 @@ async def judged(
 
     Args:
         by: the model that wrote the sentences; it judges, unless the settings name another.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
     """
     opinion = await opinion_on(kb, analysis, evidence, checked, by=by)
     return ruling_by(opinion, analysis, evidence, checked)

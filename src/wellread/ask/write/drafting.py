@@ -92,10 +92,6 @@ async def write(
     Asked are the model, or the cheap one while the budget is low, then the fallback model. There is
     no draft when all fail, the budget is spent or no model is configured; ``drafting`` says why.
     What a model wrote before it failed is void.
-
-    Raises:
-        SettingsError: a model's name or address cannot be used.
-        StoreError: the catalogue cannot be read.
     """
     planned = await to_thread.run_sync(plan, kb) if how.models else Plan()
     reasons = [planned.reason] if planned.reason else []
@@ -215,11 +211,7 @@ class Plan:
 
 
 def plan(kb: KnowledgeBase) -> Plan:
-    """Who writes the next answer. Asks the catalogue only where there is a budget.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """Who writes the next answer. Asks the catalogue only where there is a budget."""
     names = kb.models.names()
     if "model" not in names:
         return Plan()

@@ -94,9 +94,6 @@ def judged(
 
     Args:
         most: how many are read, and of how many the vectors are compared.
-
-    Raises:
-        ModelError: a model cannot be run.
     """
     table = free_columns(question, windows, evidence)
     weights = learned()

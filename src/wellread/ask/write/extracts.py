@@ -152,10 +152,6 @@ def extracts_of(
 
     Args:
         stated: sentences, by number of the piece and span of the document, that are shown too.
-
-    Raises:
-        ModelError: the embedder cannot be run.
-        StoreError: the catalogue cannot be read.
     """
     windows = _windows(evidence, analysis.voices)
     if not windows:
@@ -180,10 +176,6 @@ def nearest_of(
 
     Args:
         voices: whose words alone are read, where there are any.
-
-    Raises:
-        ModelError: the embedder cannot be run.
-        StoreError: the catalogue cannot be read.
     """
     windows = _windows(evidence, voices)
     if not windows:
@@ -330,9 +322,6 @@ def extract_of(kb: KnowledgeBase, piece: Evidence, window: Window, marks: Sequen
 
     Args:
         marks: the places of the sentences that are marked, best first.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
     """
     first = piece.span.start
     sentences = [Span(start=first + s.start, end=first + s.end) for s in window.sentences]

@@ -203,11 +203,7 @@ class Scope:
 
 
 def scope_of(kb: KnowledgeBase, where: Sequence[Filters]) -> Scope:
-    """What meets all of ``where``.
-
-    Raises:
-        UnknownCollectionError: one of them names a collection that does not exist.
-    """
+    """What meets all of ``where``."""
     names = kb.catalogue.collection_names()
     for filters in where:
         check_collections(kb, filters)

@@ -69,12 +69,7 @@ NEWS_ITSELF = frozenset("new newest news headlines".split())  # of no earlier su
 
 
 def read_catalogue(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery]:
-    """The queries that the question is read as, the best first; none where the texts are asked.
-
-    Raises:
-        UnknownCollectionError: the asker's filters name a collection that does not exist.
-        StoreError: the catalogue cannot be read.
-    """
+    """The queries that the question is read as, the best first; none where the texts are asked."""
     given = [one.filters.document_ids for one in analysis.constraints if one.kind == "document"]
     if any(len(ids) == 1 for ids in given):
         return  # the text of one document is asked about

@@ -72,12 +72,7 @@ class _Frame:
 
 
 def read_fact(kb: KnowledgeBase, analysis: Analysis) -> FactAsked | None:
-    """The fact that the question asks for; None when it asks for something else.
-
-    Raises:
-        UnknownCollectionError: the asker's filters name a collection that does not exist.
-        StoreError: the catalogue cannot be read.
-    """
+    """The fact that the question asks for; None when it asks for something else."""
     if any(one.kind == "speaker" for one in analysis.constraints):
         return None
     reading = _Reading(kb, analysis)

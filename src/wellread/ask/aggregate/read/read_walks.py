@@ -155,10 +155,6 @@ def read_walk(kb: KnowledgeBase, analysis: Analysis) -> ReadWalk | None:
     """What the question asks of the graph; None when it names no entity within the filters.
 
     A part of a name counts where the question is understood with it.
-
-    Raises:
-        UnknownCollectionError: the asker's filters name a collection that does not exist.
-        StoreError: the catalogue cannot be read.
     """
     check_collections(kb, analysis.filters)
     inside = analysis.filters.collections

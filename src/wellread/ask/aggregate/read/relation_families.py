@@ -109,11 +109,7 @@ class Relations:
 
 
 def relations_of(graph: Graph, collections: Sequence[str]) -> Relations:
-    """The relation types of these collections.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """The relation types of these collections."""
     return _relations(tuple(graph.relation_types(collections)) if collections else ())
 
 

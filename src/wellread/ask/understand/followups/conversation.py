@@ -85,12 +85,7 @@ class Opened:
 
 
 async def begun(kb: KnowledgeBase, question: Question) -> tuple[Opened, Vocabulary]:
-    """``opened`` with the preferences of its owner, and the words of where it is asked.
-
-    Raises:
-        SettingsError: the persona of its owner cannot be read.
-        StoreError: the catalogue cannot be read.
-    """
+    """``opened`` with the preferences of its owner, and the words of where it is asked."""
     liked = await to_thread.run_sync(preferences_for, kb, question.owner)
     asked = in_default_collection(question, liked)
     known = await to_thread.run_sync(vocabulary_of, kb, asked.filters.collections)
@@ -102,9 +97,6 @@ async def opened(kb: KnowledgeBase, question: Question, known: Vocabulary) -> Op
 
     An id that is unknown, or somebody else's, starts a new session of the asker by that name; one
     that is no name (``NAME``) a session with a new id.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
     """
     session, earlier = await to_thread.run_sync(_session, kb, question, known)
     asked = question.text
@@ -236,22 +228,13 @@ class Persona(BaseModel):
 
 
 def personas(kb: KnowledgeBase) -> dict[str, Persona]:
-    """Every persona of the home by the name of its file.
-
-    Raises:
-        SettingsError: a file is not YAML, or says something unknown.
-    """
+    """Every persona of the home by the name of its file."""
     files = sorted((kb.home / FOLDER).glob("*.yaml"))
     return {path.stem: _read(kb, path.stem) for path in files if PERSONA_NAME.fullmatch(path.stem)}
 
 
 def preferences_for(kb: KnowledgeBase, owner: str) -> Preferences:
-    """What holds for the questions of ``owner``, with the persona's wish and length.
-
-    Raises:
-        SettingsError: the file of the persona is gone or cannot be understood.
-        StoreError: the catalogue cannot be read.
-    """
+    """What holds for the questions of ``owner``, with the persona's wish and length."""
     liked = kb.catalogue.preferences.of(owner).in_force
     if not liked.persona:
         return liked

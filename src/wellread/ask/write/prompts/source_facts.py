@@ -25,9 +25,6 @@ def source_facts(kb: KnowledgeBase, evidence: Sequence[Evidence]) -> SourceFacts
     """What the catalogue and the graph know of the documents of ``evidence``.
 
     ``context.include_metadata`` and ``context.include_relationships`` say what of it is told.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
     """
     wanted = kb.settings.context
     found: dict[str, tuple[tuple[str, str], ...]] = {}
