@@ -41,7 +41,7 @@ from benchmarks.sets.reading import CLAPNQ, XQUAD, read_lines
 from benchmarks.sets.sample import SAMPLE_SET
 from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.ranking import Found
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis

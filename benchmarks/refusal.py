@@ -31,7 +31,7 @@ from benchmarks.sets.refused import REFUSED, WITHHELD
 from wellread.answers import Question
 from wellread.ask import answer as answering
 from wellread.ask.answer import answer, final
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.ranking import Found
 from wellread.ask.verify.confidence import MEDIUM
 from wellread.evaluation.scores import Interval, auroc, bootstrap
 from wellread.kb import KnowledgeBase

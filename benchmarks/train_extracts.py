@@ -46,13 +46,14 @@ from wellread.ask.write.extract_score import (
     MODES,
     SURE,
     TOLD,
+    Window,
     compare,
     compare_marked,
     free_columns,
     read,
     sure_readings,
+    windows_of,
 )
-from wellread.ask.write.extract_windows import Window, windows_of
 from wellread.evaluation.scores import auroc
 from wellread.kb import KnowledgeBase
 from wellread.types import Span

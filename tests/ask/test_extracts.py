@@ -15,8 +15,18 @@ from tests.doubles.evidence import evidence_of
 
 from wellread.answers import NOBODY, Evidence, Question
 from wellread.ask.answer import answer, final
-from wellread.ask.write.extract_score import MARKED, NEAREST, READ, Readers, comparable, judged
-from wellread.ask.write.extract_windows import FOLLOWING, Window, carried_on, windows_of
+from wellread.ask.write.extract_score import (
+    FOLLOWING,
+    MARKED,
+    NEAREST,
+    READ,
+    Readers,
+    Window,
+    carried_on,
+    comparable,
+    judged,
+    windows_of,
+)
 from wellread.kb import open_kb
 from wellread.models.base import Purpose
 from wellread.models.reader import Reading

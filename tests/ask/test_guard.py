@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from wellread.ask.write.parse_draft import VisibleStream, parse_draft
-from wellread.ask.write.prompts.guard import Guard
+from wellread.ask.write.prompts import Guard
 
 RULES = "# Rules\n- Use nothing but the evidence: no general knowledge, no guesses, ever.\nBe kind."
 GUARD = Guard(RULES, "abc123abc123", ["See https://ok.example/a or javascript:alert(1)."])

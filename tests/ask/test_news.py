@@ -11,7 +11,7 @@ import pytest
 
 from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
-from wellread.ask.retrieve.retrieval import Retrieval
+from wellread.ask.retrieve.ranking import Retrieval
 from wellread.ask.retrieve.story_search import news
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb

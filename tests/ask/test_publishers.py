@@ -11,7 +11,7 @@ import pytest
 from wellread.answers import CATALOGUE, Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.ask.understand.analyse import analyse
-from wellread.ask.understand.document_names import published_of
+from wellread.ask.understand.mentions import published_of
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.ask.retrieve.same_question import same
+from wellread.ask.retrieve.past_questions import same
 
 
 @pytest.mark.parametrize(

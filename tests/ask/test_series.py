@@ -11,7 +11,7 @@ import pytest
 
 from wellread.answers import CATALOGUE, Answer, Question
 from wellread.ask.answer import answer, final
-from wellread.ask.understand.document_names import numbered_of
+from wellread.ask.understand.mentions import numbered_of
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb

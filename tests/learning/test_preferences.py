@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from wellread import kb as kb_module
 from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.ranking import Found
 from wellread.codec import from_plain
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb

@@ -30,10 +30,9 @@ from wellread.answers import (
 )
 from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.deliver import answer_reuse
-from wellread.ask.deliver.asked_back import not_searched, to_no_question
 from wellread.ask.deliver.cite import cite, rivals_told
 from wellread.ask.deliver.prune_draft import Deliverable, pruned, unflagged
-from wellread.ask.deliver.related import beside
+from wellread.ask.deliver.related import beside, not_searched, to_no_question
 from wellread.ask.deliver.reply import (
     Part,
     Reply,
@@ -52,8 +51,7 @@ from wellread.ask.deliver.tell import tell
 from wellread.ask.plan import Planned, find, read_as
 from wellread.ask.planning_call import PlannedQuestion, Reading, planned, read_so
 from wellread.ask.retrieve.past_questions import corrections, verified_similar
-from wellread.ask.retrieve.ranking import pack, with_neighbours
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.ranking import Found, pack, with_neighbours
 from wellread.ask.retrieve.search import check_index
 from wellread.ask.understand.followups.conversation import Opened
 from wellread.ask.understand.followups.conversation import begun as in_conversation
@@ -61,12 +59,7 @@ from wellread.ask.understand.followups.rewrite import Turn, standalone
 from wellread.ask.understand.question_parts import goes_on, questions_in
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ask.verify.answered_before import CORRECTION, Before, answered_before, corrected
-from wellread.ask.verify.confidence import (
-    Verified,
-    declined,
-    of_catalogue,
-    verified_draft,
-)
+from wellread.ask.verify.confidence import Verified, declined, of_catalogue, verified_draft
 from wellread.ask.verify.conflicts import disputed, stated_of
 from wellread.ask.write.drafting import Drafting, Writers, Written, write
 from wellread.ask.write.extracts import extracts_of

@@ -21,12 +21,12 @@ from wellread.ask.aggregate.queries.result import AggregateResult, amount
 from wellread.ask.aggregate.read.read_catalogue import read_catalogue
 from wellread.ask.aggregate.read.read_walks import ReadWalk, read_walk
 from wellread.ask.retrieve.direct import compare, direct, persona, synthesis
+from wellread.ask.retrieve.ranking import Found, SearchTrace
 from wellread.ask.retrieve.relax import narrowed
-from wellread.ask.retrieve.retrieval import Found, SearchTrace
 from wellread.ask.retrieve.search import BEST, look, muted, muted_words
 from wellread.ask.retrieve.story_search import news
 from wellread.ask.understand.analyse import analyse
-from wellread.ask.understand.answer_kind import asks_amount
+from wellread.ask.understand.question_parts import asks_amount
 from wellread.ask.understand.time_windows import days_in, of_days
 from wellread.ask.understand.vocabulary import Vocabulary, respelt, vocabulary_of
 from wellread.kb import KnowledgeBase

@@ -32,9 +32,8 @@ from pydantic import (
 )
 
 from wellread.answers import Usage
-from wellread.ask.aggregate.catalogue_request import CatalogueRequest, Given, WhereBody
-from wellread.ask.aggregate.coverage import OTHER_PARTS
-from wellread.ask.aggregate.execute import query_of
+from wellread.ask.aggregate.counts import OTHER_PARTS
+from wellread.ask.aggregate.execute import CatalogueRequest, Given, WhereBody, query_of
 from wellread.ask.aggregate.queries.query import CatalogueQuery, Form, nouns
 from wellread.ask.plan import Planned, read_as, read_query
 from wellread.ask.understand.followups.conversation import Opened

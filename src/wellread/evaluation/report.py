@@ -19,7 +19,7 @@ from wellread.answers import Answer, Question
 from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.answer import answer, final
 from wellread.ask.plan import find
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.ranking import Found
 from wellread.ask.retrieve.search import search
 from wellread.ask.understand.analyse import LONGEST_QUESTION, analyse
 from wellread.ask.understand.vocabulary import vocabulary_of

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from wellread.answers import CATALOGUE, NOBODY, Answer
 from wellread.ask.aggregate.queries.result import AggregateResult
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.ranking import Found
 from wellread.evaluation.cases import Case, Targets
 from wellread.questions import QuestionType
 

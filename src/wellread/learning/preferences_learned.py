@@ -38,7 +38,7 @@ def set_preferences(kb: KnowledgeBase, owner: str, given: Preferences) -> KeptPr
 
 
 def set_consent(kb: KnowledgeBase, owner: str, consent: bool) -> KeptPreferences:
-    """Let feedback add to the preferences, or not any more; then all that was learned is dropped."""
+    """Let feedback add to the preferences, or not any more; then what was learned is dropped."""
     kept = kb.catalogue.preferences.of(owner)
     learned = kept.learned if consent else ()
     kb.catalogue.preferences.put(owner, replace(kept, consent=consent, learned=learned))

@@ -24,12 +24,10 @@ from wellread.ask.retrieve.ranking import overlap
 from wellread.ask.verify.check_claims import checked as check_claims
 from wellread.ask.verify.judge import NO_QUESTION, Opinion, Ruling, opinion_on, ruling_by
 from wellread.ask.write.drafting import usage_of
-from wellread.ask.write.extract_score import MARKED
-from wellread.ask.write.extract_windows import Window, windows_of
+from wellread.ask.write.extract_score import MARKED, Window, windows_of
 from wellread.ask.write.extracts import Extract, extract_of, nearest_of
 from wellread.ask.write.parse_draft import parse_draft
-from wellread.ask.write.prompts import pieces_of, said_in, wordings
-from wellread.ask.write.prompts.guard import Guard
+from wellread.ask.write.prompts import Guard, pieces_of, said_in, wordings
 from wellread.codec import from_plain, to_plain
 from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase

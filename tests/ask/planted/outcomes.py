@@ -12,7 +12,7 @@ from tests.ask.planted.asking import Heard
 from tests.ask.planted.plants import INSTRUCTIONS, Plant
 
 from wellread.answers import Answer
-from wellread.ask.write.prompts.guard import SHINGLE
+from wellread.ask.write.prompts import SHINGLE
 from wellread.models.base import Prompt
 
 UNSURE = 0.45  # up to this nobody relies on an answer

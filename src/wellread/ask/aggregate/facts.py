@@ -25,9 +25,8 @@ from wellread.ask.aggregate.queries.result import (
     scope_of,
 )
 from wellread.ask.aggregate.read.read_facts import OF_A_TEXT, Fact, FactAsked, read_fact
-from wellread.ask.understand.answer_kind import asked_items, defines
-from wellread.ask.understand.document_names import LIKELY, SURE, Meant
-from wellread.ask.understand.question_parts import without
+from wellread.ask.understand.mentions import LIKELY, SURE, Meant
+from wellread.ask.understand.question_parts import asked_items, defines, without
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks, format_time
 from wellread.questions import Analysis

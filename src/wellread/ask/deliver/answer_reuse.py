@@ -16,7 +16,7 @@ from functools import cache, lru_cache
 from importlib.metadata import version
 
 from wellread.answers import Answer, Question
-from wellread.ask.retrieve.flagged_sentences import reach_of_flags
+from wellread.ask.retrieve.rated_questions import reach_of_flags
 from wellread.ask.understand.followups.conversation import Opened
 from wellread.codec import to_plain
 from wellread.config import Settings

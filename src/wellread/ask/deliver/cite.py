@@ -24,10 +24,10 @@ from wellread.answers import (
     VerdictName,
     View,
 )
-from wellread.ask.retrieve.reported_speech import text_of
+from wellread.ask.retrieve.relax import text_of
 from wellread.ask.understand.question_parts import sides_of
 from wellread.ask.verify.judge import Rival
-from wellread.ask.write.extract_windows import BETWEEN_CELLS
+from wellread.ask.write.extract_score import BETWEEN_CELLS
 from wellread.ask.write.extracts import Extract
 from wellread.ask_settings import Style
 from wellread.kb import KnowledgeBase

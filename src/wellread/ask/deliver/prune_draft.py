@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from wellread.answers import Checked, Evidence, VerdictName
-from wellread.ask.retrieve.flagged_sentences import flagged_sentences
+from wellread.ask.retrieve.rated_questions import flagged_sentences
 from wellread.kb import KnowledgeBase
 
 _HEADING = re.compile(r"\s{0,3}(#{1,6})(?:\s|\Z)|\s*(?:\*\*[^*\n]+\*\*:?|__[^_\n]+__:?)\s*\Z")

@@ -27,8 +27,8 @@ from wellread.answers import (
     Usage,
 )
 from wellread.ask.deliver.cite import CitedText, cite_extracts, styled
-from wellread.ask.retrieve.flagged_sentences import flagged_of_documents
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.ranking import Found
+from wellread.ask.retrieve.rated_questions import flagged_of_documents
 from wellread.ask.understand.question_parts import parts_of
 from wellread.ask.understand.vocabulary import is_everyday
 from wellread.ask.verify.confidence import DISPUTED, LIMIT_LEFT_OUT, declined, of_extracts

@@ -10,7 +10,7 @@ from wellread.answers import CATALOGUE, Table, Verdict, VerdictName
 from wellread.ask.aggregate.queries.result import AggregateKind, AggregateResult, Place, Row
 from wellread.ask.deliver.cite import CitedText, Source
 from wellread.ask.deliver.reply import Reply, flagged_note
-from wellread.ask.retrieve.flagged_sentences import flagged_of_documents
+from wellread.ask.retrieve.rated_questions import flagged_of_documents
 from wellread.ask.verify.check_claims import is_quotation
 from wellread.errors import StoreError
 from wellread.kb import KnowledgeBase

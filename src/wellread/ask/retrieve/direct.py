@@ -12,9 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from wellread.ask.retrieve.ranking import merged, varied
+from wellread.ask.retrieve.ranking import Retrieval, SearchTrace, merged, varied
 from wellread.ask.retrieve.relax import search_within
-from wellread.ask.retrieve.retrieval import Retrieval, SearchTrace
 from wellread.ask.retrieve.search import look
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase

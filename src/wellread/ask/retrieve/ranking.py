@@ -10,15 +10,82 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wellread.answers import Evidence
-from wellread.ask.retrieve.retrieval import Dropped
 from wellread.errors import ModelError
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks
 from wellread.models.reader import Excerpt, Ranking, Scores
 from wellread.models.word_pieces import count_tokens
+from wellread.questions import Constraint
+from wellread.store.catalogue.graph.relation_network import Path
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
-from wellread.types import Candidate, Hit, ListRank, Span
+from wellread.types import Candidate, Filters, Hit, ListRank, Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedEntry:
+    """A passage's place in one list of a search."""
+
+    passage_id: str
+    rank: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchTrace:
+    """One search that was made: what for, within which limits, and what each list gave.
+
+    Attributes:
+        purpose: why ("the question", "side: heat pumps", "neighbour: Ada Lovelace").
+        lists: list name ("text", "vector") to its best candidates.
+        fused: how the lists were put together ("weighted: vector 0.30, text 0.70").
+    """
+
+    purpose: str
+    query: str
+    filters: Filters
+    lists: tuple[tuple[str, tuple[RankedEntry, ...]], ...] = ()
+    fused: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dropped:
+    """A hit that was found and not used, and why ("near-duplicate of ...")."""
+
+    hit: Hit
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What was found for a question, and how.
+
+    Attributes:
+        strategy: which way it was found, in words.
+        hits: passages; beside a result of the catalogue those that tell of it.
+        paths: the ways through the graph that explain it.
+        relaxed: the question's limits that were left out, since nothing was found within them.
+        failures: steps that failed and were done without, in words (a reranker).
+        notes: what else the answer has to say about how it was found.
+        clusters: how many stories it comes from.
+    """
+
+    strategy: str = ""
+    hits: tuple[Hit, ...] = ()
+    paths: tuple[Path, ...] = ()
+    relaxed: tuple[Constraint, ...] = ()
+    failures: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    traces: tuple[SearchTrace, ...] = ()
+    clusters: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retrieval(Found):
+    """The passages that a strategy found, and those that it left out."""
+
+    dropped: tuple[Dropped, ...] = ()
+
 
 NEAR_DUPLICATE = 0.85  # share of words in common from which a passage adds nothing
 FLOOR = 0.3  # of the best score, below which a passage is not shown to a model

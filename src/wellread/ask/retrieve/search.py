@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from wellread.ask.retrieve import ranking
-from wellread.ask.retrieve.flagged_sentences import Held
-from wellread.ask.retrieve.ranking import Fused
-from wellread.ask.retrieve.retrieval import RankedEntry, SearchTrace
+from wellread.ask.retrieve.ranking import Fused, RankedEntry, SearchTrace
+from wellread.ask.retrieve.rated_questions import Held
 from wellread.config import RetrievalSettings
 from wellread.errors import DamageError, StoreError, UnknownCollectionError
 from wellread.kb import KnowledgeBase, Parts

@@ -14,9 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from wellread.ask.retrieve.ranking import varied
+from wellread.ask.retrieve.ranking import Retrieval, SearchTrace, varied
 from wellread.ask.retrieve.relax import Within, search_within
-from wellread.ask.retrieve.retrieval import Retrieval, SearchTrace
 from wellread.ask.retrieve.search import look, search
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis

@@ -11,8 +11,14 @@ from dataclasses import dataclass
 from datetime import date
 
 from wellread.answers import Question
-from wellread.ask.understand.document_names import numbered_of, published_of
-from wellread.ask.understand.mentions import Mention, entities_of, people_in, people_of
+from wellread.ask.understand.mentions import (
+    Mention,
+    entities_of,
+    numbered_of,
+    people_in,
+    people_of,
+    published_of,
+)
 from wellread.ask.understand.question_parts import Limit, asked_part, sides_of, without
 from wellread.ask.understand.question_type import Named, masked_question, type_of
 from wellread.ask.understand.source_limits import sources_of, taxonomy_of

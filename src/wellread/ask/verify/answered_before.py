@@ -25,10 +25,9 @@ from wellread.answers import (
     Verdict,
     VerdictName,
 )
-from wellread.ask.retrieve.flagged_sentences import flagged_sentences
 from wellread.ask.retrieve.past_questions import SimilarQuestion, asked_before, corrections
 from wellread.ask.retrieve.ranking import pack
-from wellread.ask.retrieve.rated_questions import RatedAnswer
+from wellread.ask.retrieve.rated_questions import RatedAnswer, flagged_sentences
 from wellread.ask.retrieve.relax import SOURCE_KINDS
 from wellread.ask.retrieve.search import search
 from wellread.ask.verify.check_claims import NUMBER, checked, missing_amounts, told

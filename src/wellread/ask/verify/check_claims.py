@@ -14,7 +14,7 @@ from dataclasses import replace
 from math import isclose
 
 from wellread.answers import Checked, Claim, Evidence, Verdict, VerdictName
-from wellread.ask.retrieve.reported_speech import sentences_of
+from wellread.ask.retrieve.relax import sentences_of
 from wellread.ask.understand.planted_orders import without_orders
 from wellread.text.english import LOOSE_NUMBERS, NUMBER_WORDS, ROUGHLY
 from wellread.text.parsed import parse

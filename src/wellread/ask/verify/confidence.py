@@ -15,7 +15,7 @@ from anyio import to_thread
 
 from wellread.answers import RELAXED, Checked, Confidence, Evidence, Verdict, VerdictName
 from wellread.ask.aggregate.queries.result import CATALOGUE_SURE
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.ranking import Found
 from wellread.ask.verify.check_claims import VERBATIM
 from wellread.ask.verify.check_claims import checked as check_claims
 from wellread.ask.verify.judge import METHOD as JUDGE

@@ -19,8 +19,8 @@ from datetime import timedelta
 from difflib import SequenceMatcher
 
 from wellread.answers import Conflict, Evidence, Sentence, View
-from wellread.ask.understand.answer_kind import Expected, expected_of, units_asked
-from wellread.ask.write.extract_windows import tells, told_in
+from wellread.ask.understand.question_parts import Expected, expected_of, units_asked
+from wellread.ask.write.extract_score import tells, told_in
 from wellread.questions import Analysis
 from wellread.text.english import (
     AUXILIARIES,

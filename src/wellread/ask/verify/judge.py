@@ -29,8 +29,7 @@ from wellread.ask.understand.planted_orders import without_orders
 from wellread.ask.verify.check_claims import SPEAKER, VERBATIM, verbatim
 from wellread.ask.write.drafting import usage_of
 from wellread.ask.write.parse_draft import load_object
-from wellread.ask.write.prompts import facts_of, guard_of, judge_prompt
-from wellread.ask.write.prompts.source_facts import source_facts
+from wellread.ask.write.prompts import facts_of, guard_of, judge_prompt, source_facts
 from wellread.ask_settings import Role
 from wellread.calls import JUDGE
 from wellread.errors import ModelError, SettingsError

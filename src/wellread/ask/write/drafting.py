@@ -13,10 +13,9 @@ from dataclasses import dataclass, field, replace
 from anyio import to_thread
 
 from wellread.answers import Claim, Conflict, Evidence, TokenEvent, Usage
-from wellread.ask.retrieve.flagged_sentences import FlaggedSentences, flagged_sentences
+from wellread.ask.retrieve.rated_questions import FlaggedSentences, flagged_sentences
 from wellread.ask.write.parse_draft import Answered, VisibleStream, parse_draft
-from wellread.ask.write.prompts import build_prompt, guard_of
-from wellread.ask.write.prompts.source_facts import SourceFacts, source_facts
+from wellread.ask.write.prompts import SourceFacts, build_prompt, guard_of, source_facts
 from wellread.ask_settings import Role
 from wellread.errors import BudgetError, ModelError
 from wellread.kb import KnowledgeBase

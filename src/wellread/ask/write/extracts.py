@@ -16,19 +16,17 @@ from typing import TypeVar
 from wellread.answers import Evidence, Verdict, VerdictName
 from wellread.ask.understand.planted_orders import planted_in
 from wellread.ask.write.extract_score import (
+    AROUND,
     MARKED,
     NEAREST,
     READ,
     Judged,
     Readers,
-    comparable,
-    judged,
-)
-from wellread.ask.write.extract_windows import (
-    AROUND,
     Window,
     carried_on,
+    comparable,
     completed,
+    judged,
     sentences_in,
     windows_of,
 )

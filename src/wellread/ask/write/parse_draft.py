@@ -17,7 +17,7 @@ from pydantic_core import from_json
 
 from wellread.answers import Claim, Evidence
 from wellread.ask.write.markers import HALF_MARKER, Marker, MarkerReader, keyed_by_title
-from wellread.ask.write.prompts.guard import CALL_LINE, Guard, Shown
+from wellread.ask.write.prompts import CALL_LINE, Guard, Shown
 from wellread.text.sentences import sentence_spans
 from wellread.types import Span
 

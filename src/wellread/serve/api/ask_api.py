@@ -14,9 +14,9 @@ from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from wellread.answers import Event, FinalEvent, Question
-from wellread.ask.aggregate.catalogue_request import CatalogueRequest
+from wellread.ask.aggregate.execute import CatalogueRequest
 from wellread.ask.answer import answer, final
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.ranking import Found
 from wellread.ask.retrieve.search import check_collections
 from wellread.errors import RequestError, WellreadError
 from wellread.kb import KnowledgeBase

@@ -18,8 +18,7 @@ from wellread.answer_text import as_rendered
 from wellread.answers import Answer, Event, Question, StepEvent, TokenEvent
 from wellread.ask.answer import Explain, answer, final
 from wellread.ask.plan import find, reading
-from wellread.ask.retrieve.ranking import pack
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.ranking import Found, pack
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from pydantic import ValidationError
 
-from wellread.ask.aggregate.catalogue_request import CatalogueRequest
+from wellread.ask.aggregate.execute import CatalogueRequest
 from wellread.ask.retrieve.past_questions import Comparison
 from wellread.ask.retrieve.search import SearchMode
 from wellread.errors import RequestError

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 from rich.console import Console
 
-from wellread.ask.aggregate.catalogue_request import CatalogueRequest
-from wellread.ask.aggregate.execute import worked_out
+from wellread.ask.aggregate.execute import CatalogueRequest, worked_out
 from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.kb import KnowledgeBase
 from wellread.serve.features.bodies import Body

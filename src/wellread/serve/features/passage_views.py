@@ -13,7 +13,6 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from wellread.ask.retrieve.flagged_sentences import FlaggedSentences, flagged_sentences
 from wellread.ask.retrieve.past_questions import (
     Comparison,
     Like,
@@ -22,7 +21,11 @@ from wellread.ask.retrieve.past_questions import (
     like,
     similar_questions,
 )
-from wellread.ask.retrieve.rated_questions import without_flagged
+from wellread.ask.retrieve.rated_questions import (
+    FlaggedSentences,
+    flagged_sentences,
+    without_flagged,
+)
 from wellread.ask.retrieve.search import SearchMode
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase

@@ -13,7 +13,7 @@ from fastapi import Request
 
 from wellread.answers import Answer, FinalEvent, Question, SentenceEvent, Step, StepEvent
 from wellread.ask.answer import answer
-from wellread.ask.deliver.asked_back import to_no_question
+from wellread.ask.deliver.related import to_no_question
 from wellread.errors import WellreadError
 from wellread.identity import random_id
 from wellread.kb import KnowledgeBase

@@ -197,7 +197,7 @@ def holding(scope: Scope, phrase: str, *, literal: bool = False) -> Held:
 
 
 def naming_most(scope: Scope, phrase: str) -> list[Entry]:
-    """The one document that holds ``phrase`` twice as often as any other: "the X paper" coined it."""
+    """The one document with ``phrase`` twice as often as any other: "the X paper" coined it."""
     counts = holding(scope, phrase, literal=True).counts
     first, second, *_ = *sorted(counts, key=lambda known: -counts[known]), "", ""
     if counts.get(first, 0) < 2 * max(1, counts.get(second, 0)):

@@ -45,7 +45,7 @@ from wellread.ask.aggregate.read.catalogue_reading import (
     best_reading,
     learned,
 )
-from wellread.ask.aggregate.read.relation_families import relations_of
+from wellread.ask.aggregate.read.read_walks import relations_of
 from wellread.ask.retrieve.relax import narrowed
 from wellread.ask.retrieve.story_search import WINDOW
 from wellread.ask.understand.vocabulary import vocabulary_of

@@ -15,8 +15,7 @@ from wellread.ask.aggregate.queries.holding import naming_most
 from wellread.ask.aggregate.queries.query import nouns, spelling
 from wellread.ask.aggregate.queries.result import Scope, limits_of, scope_of
 from wellread.ask.aggregate.read.catalogue_reading import FACTS, NOUN, PERSON, judged, learned
-from wellread.ask.understand.document_names import LIKELY, SURE, Meant, Name, meant_by
-from wellread.ask.understand.mentions import people_in
+from wellread.ask.understand.mentions import LIKELY, SURE, Meant, Name, meant_by, people_in
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis

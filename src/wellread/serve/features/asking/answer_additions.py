@@ -9,8 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from wellread.answers import Answer
-from wellread.ask.aggregate.catalogue_request import CatalogueRequest
-from wellread.ask.aggregate.execute import worked_out
+from wellread.ask.aggregate.execute import CatalogueRequest, worked_out
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.serve.features.bodies import Body

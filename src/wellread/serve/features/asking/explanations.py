@@ -13,7 +13,7 @@ from rich.text import Text
 
 from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.deliver.reply import notes_of
-from wellread.ask.retrieve.retrieval import Found, Retrieval, SearchTrace
+from wellread.ask.retrieve.ranking import Found, Retrieval, SearchTrace
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, ConstraintKind, QuestionType
 from wellread.serve.features.asking.answer_bodies import AskResponse

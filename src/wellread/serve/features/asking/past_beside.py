@@ -15,10 +15,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from wellread.answers import EXTRACTIVE, NOBODY, Answer
-from wellread.ask.retrieve.flagged_sentences import FlaggedSentences, flagged_sentences
-from wellread.ask.retrieve.past_questions import SimilarQuestion, like, similar_questions
-from wellread.ask.retrieve.rated_questions import shown_text
-from wellread.ask.retrieve.same_question import same
+from wellread.ask.retrieve.past_questions import SimilarQuestion, like, same, similar_questions
+from wellread.ask.retrieve.rated_questions import FlaggedSentences, flagged_sentences, shown_text
 from wellread.errors import UnknownCollectionError
 from wellread.kb import KnowledgeBase
 from wellread.serve.features.bodies import Body

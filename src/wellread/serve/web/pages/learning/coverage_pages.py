@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from wellread.ask.aggregate.coverage import DATES
+from wellread.ask.aggregate.counts import DATES
 from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.learning.coverage_grid import Grid, coverage_grid
