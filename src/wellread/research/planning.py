@@ -37,9 +37,13 @@ from wellread.reports import (
     ResearchPlan,
     ResearchRequest,
 )
-from wellread.text.english_catalogue import ALL_THERE_IS, DOCUMENT_NOUNS, SUMMING_UP
-from wellread.text.english_common import COMMON_WORDS
-from wellread.text.english_types import EVERYTHING
+from wellread.text.english_common import (
+    ALL_THERE_IS,
+    COMMON_WORDS,
+    DOCUMENT_NOUNS,
+    EVERYTHING,
+    SUMMING_UP,
+)
 from wellread.text.parsed import parse
 from wellread.types import DocumentFacts, Filters, Hit, Passage
 

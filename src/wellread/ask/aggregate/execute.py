@@ -40,7 +40,7 @@ from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.store.catalogue.documents.aggregates import FIELDS
 from wellread.store.catalogue.graph.relation_network import Direction
-from wellread.text.timecodes import window_of
+from wellread.text.periods import window_of
 from wellread.types import Filters, Kind
 
 MOST_ROWS = 1_000

@@ -31,10 +31,9 @@ from wellread.kb import KnowledgeBase
 from wellread.locators import Marks, format_time
 from wellread.questions import Analysis
 from wellread.store.catalogue.documents.aggregates import Entry
-from wellread.text.english_catalogue import ANY_ITEMS
-from wellread.text.headlines import shortened
+from wellread.text.english_common import ANY_ITEMS
 from wellread.text.parsed import parse
-from wellread.text.sentences import sentence_spans
+from wellread.text.sentences import sentence_spans, shortened
 from wellread.text.tokens import ARTICLES, key_of
 from wellread.types import Document, PageMark, Span, TimeMark
 

@@ -32,8 +32,8 @@ from wellread.ask.write.extracts import Extract
 from wellread.ask_settings import Style
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks, format_time, link_to
-from wellread.text.headlines import shortened
 from wellread.text.parsed import parse
+from wellread.text.sentences import shortened
 from wellread.text.words import visible
 from wellread.types import DocumentFacts, Mark, Span
 

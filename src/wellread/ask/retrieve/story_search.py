@@ -21,7 +21,7 @@ from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.store.catalogue.stories.story_rows import ItemKey, ItemPlace, Story
 from wellread.text.english_questions import NEWS_ASKED
-from wellread.text.headlines import HEAD, headline
+from wellread.text.sentences import HEAD, headline
 from wellread.types import DocumentFacts, Filters, Hit, Span
 
 WINDOW = timedelta(days=30)  # looked at when the asker names no time

@@ -27,7 +27,7 @@ from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.errors import RequestError
 from wellread.models.base import Embedder
 from wellread.questions import Analysis, NamedEntity, QuestionType
-from wellread.text.english_types import CAUSES, EVERYTHING
+from wellread.text.english_common import CAUSES, EVERYTHING
 from wellread.text.parsed import parse
 from wellread.types import Mode, Span
 

@@ -9,7 +9,22 @@ from typing import Literal, get_args
 
 from wellread.questions import Constraint, ConstraintKind, NamedEntity
 from wellread.text.english import NUMBER_WORDS, POINTED_AT
-from wellread.text.english_common import GIVEN_NAME
+from wellread.text.english_common import (
+    ASKS_FOR,
+    ASKS_HOW,
+    ASKS_WHAT,
+    ASPECT,
+    COMPARING,
+    GIVEN_NAME,
+    HOW_MANY,
+    INSIDE_A_NAME,
+    OPENING_A_SENTENCE,
+    SAYS_WHAT,
+    SIDE_LEADING,
+    SIDE_TRAILING,
+    SIDES,
+    UNITS_ASKED,
+)
 from wellread.text.english_questions import (
     ANOTHER_QUESTION,
     ASKING_ON,
@@ -23,21 +38,6 @@ from wellread.text.english_questions import (
     PRONOUNS,
     STANDS_FOR,
     STEPS,
-)
-from wellread.text.english_types import (
-    ASKS_FOR,
-    ASKS_HOW,
-    ASKS_WHAT,
-    ASPECT,
-    COMPARING,
-    HOW_MANY,
-    INSIDE_A_NAME,
-    OPENING_A_SENTENCE,
-    SAYS_WHAT,
-    SIDE_LEADING,
-    SIDE_TRAILING,
-    SIDES,
-    UNITS_ASKED,
 )
 from wellread.text.names import is_acronym, singular
 from wellread.text.parsed import parse

@@ -31,8 +31,8 @@ from wellread.text.english import (
     STOP_WORDS,
     WEEKDAYS,
 )
+from wellread.text.english_common import TIMES
 from wellread.text.english_questions import ORDINALS
-from wellread.text.english_types import TIMES
 from wellread.text.parsed import parse
 from wellread.text.words import stem
 from wellread.types import Span

@@ -36,7 +36,7 @@ from wellread.ingest.joining.story_words import (
 )
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.stories.story_rows import ItemRecord, WaitingDocument
-from wellread.text.headlines import HEAD, headline
+from wellread.text.sentences import HEAD, headline
 from wellread.types import Document, HeadingMark, Span
 
 SHORTEST = 45  # characters: below, a list item is a line of a contents list or a stub

@@ -28,8 +28,7 @@ from wellread.store.catalogue.stories.story_rows import (
     StoryText,
     SummarySentence,
 )
-from wellread.text.headlines import headline
-from wellread.text.sentences import sentence_spans
+from wellread.text.sentences import headline, sentence_spans
 from wellread.types import DocumentFacts, Span
 
 CENTRAL_ITEMS = 12  # whose texts are read, beside that of the newest one

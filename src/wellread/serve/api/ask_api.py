@@ -38,7 +38,7 @@ from wellread.serve.features.catalogue_queries import (
     catalogue_body,
 )
 from wellread.serve.guards.asking_rights import Kb
-from wellread.text.timecodes import first_moment, last_moment, window_of
+from wellread.text.periods import first_moment, last_moment, window_of
 from wellread.types import Filters, Kind, Mode
 
 logger = logging.getLogger(__name__)

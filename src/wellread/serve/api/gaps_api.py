@@ -27,7 +27,7 @@ from wellread.serve.features.learning.gap_bodies import (
 from wellread.serve.features.learning.pattern_bodies import QuestionPatternsBody, patterns_body
 from wellread.serve.guards.asking_rights import Kb, WholeKb
 from wellread.store.schema.catalogue_values import GapStatus
-from wellread.text.timecodes import window_of
+from wellread.text.periods import window_of
 
 UNKNOWN: dict[int | str, dict[str, Any]] = {
     404: {"model": ErrorBody, "description": "Unknown cluster or gap"},

@@ -78,7 +78,7 @@ from wellread.serve.features.timeline_views import (
 from wellread.serve.guards.asking_rights import Kb, note_opened, to_change
 from wellread.store.catalogue.run_logs import ItemStatus, Job
 from wellread.store.schema.account_values import Rights
-from wellread.text.timecodes import first_moment, last_moment, seconds_of, window_of
+from wellread.text.periods import first_moment, last_moment, seconds_of, window_of
 from wellread.types import Filters
 
 router = APIRouter()

@@ -18,7 +18,7 @@ from wellread.serve.features.bodies import ErrorBody
 from wellread.serve.features.entity_listing import EntityOrder
 from wellread.serve.features.timeline_views import Unit
 from wellread.store.catalogue.documents.listings import Order
-from wellread.text.timecodes import window_of
+from wellread.text.periods import window_of
 from wellread.types import Filters, Kind
 
 MOST_RESULTS = 200

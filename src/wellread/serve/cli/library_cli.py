@@ -58,7 +58,7 @@ from wellread.serve.features.passage_views import (
 )
 from wellread.serve.features.timeline_views import Unit, print_timeline, timeline_body
 from wellread.serve.terminal import terminal_of
-from wellread.text.timecodes import first_moment, last_moment, seconds_of
+from wellread.text.periods import first_moment, last_moment, seconds_of
 from wellread.types import Filters
 
 app = typer.Typer(rich_markup_mode=None)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from wellread.text.timecodes import window_of
+from wellread.text.periods import window_of
 from wellread.types import Filters, Kind, Mode
 
 MOST_SOURCES = 100

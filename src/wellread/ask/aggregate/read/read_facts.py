@@ -22,7 +22,7 @@ from wellread.questions import Analysis
 from wellread.store.catalogue.documents.aggregates import Entry
 from wellread.store.catalogue.documents.name_keys import FILE, INITIALS, MAIN, TITLE, cut, one_of
 from wellread.text.english import PREPOSITIONS, STOP_WORDS
-from wellread.text.english_catalogue import DOCUMENT_NOUNS, POINTING, SPOKEN_NOUNS
+from wellread.text.english_common import DETERMINERS, DOCUMENT_NOUNS, SPOKEN_NOUNS
 from wellread.text.names import is_acronym, singular
 from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, tokens_of
 from wellread.types import KINDS, Filters, Kind
@@ -150,7 +150,7 @@ class _Reading:
     def frames(self) -> Iterator[_Frame]:
         """The frames that surely ask for a fact, whatever their names mean."""
         model, count = learned(FACTS), len(self._words)
-        known = {"", *model.words, *POINTING}
+        known = {"", *model.words, *DETERMINERS}
         strange = [at for at, word in enumerate(self._words) if word not in known]
         begin, end = (strange[0], strange[-1] + 1) if strange else (count - 1, 0)
         for first in range(begin + 1):
@@ -163,13 +163,13 @@ class _Reading:
 
     def _around(self, first: int, last: int, slot: str) -> list[str]:
         before = [word for word in self._words[:first] if word]
-        while before and before[-1] in POINTING:
+        while before and before[-1] in DETERMINERS:
             before.pop()
         return [*before, slot, *filter(None, self._words[last:])]
 
     def _slots(self, first: int, last: int) -> tuple[str, ...]:
         """As what the words can be a name."""
-        pointing = last - first > 1 and self._tokens[first].plain in POINTING
+        pointing = last - first > 1 and self._tokens[first].plain in DETERMINERS
         if pointing or first + len(self._words) - last > MOST_AROUND:
             return ()
         if not self.name(first, last).words:

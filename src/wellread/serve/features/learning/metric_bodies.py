@@ -9,7 +9,7 @@ from wellread.kb import KnowledgeBase
 from wellread.learning.metric_report import MetricReport, PeriodName, metrics
 from wellread.serve.features.bodies import PlainBody
 from wellread.store.schema.figure_values import Sums
-from wellread.text.timecodes import window_of
+from wellread.text.periods import window_of
 
 
 class VerdictCountsBody(PlainBody):

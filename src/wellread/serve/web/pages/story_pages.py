@@ -22,7 +22,7 @@ from wellread.serve.guards.asking_rights import Kb
 from wellread.serve.web.charts import bar_chart
 from wellread.serve.web.rendering import PageFormat, shown
 from wellread.store.catalogue.stories.story_rows import Story, StoryItem
-from wellread.text.timecodes import window_of
+from wellread.text.periods import window_of
 from wellread.types import DocumentFacts, Filters, Span
 
 router = APIRouter(include_in_schema=False)

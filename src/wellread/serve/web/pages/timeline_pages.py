@@ -16,7 +16,7 @@ from wellread.serve.features.timeline_views import timeline_body
 from wellread.serve.guards.asking_rights import Kb
 from wellread.serve.web.charts import bar_chart
 from wellread.serve.web.rendering import PageFormat, shown
-from wellread.text.timecodes import first_moment, last_moment
+from wellread.text.periods import first_moment, last_moment
 
 router = APIRouter(include_in_schema=False)
 MOST_NAMES = 300  # of each sort, that the form offers

@@ -50,7 +50,7 @@ from wellread.store.schema.tables import (
     documents,
     sessions,
 )
-from wellread.text.headlines import shortened
+from wellread.text.sentences import shortened
 
 Plain = dict[str, Any]
 FACTS = [column for column in answers.c if column.name != "body"]

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Exists, Select, exists, func, select
 from wellread.store.catalogue.documents import lookup
 from wellread.store.schema.database import CataloguePart, reading
 from wellread.store.schema.tables import stories, story_items
-from wellread.text.headlines import HEAD, headline
+from wellread.text.sentences import HEAD, headline
 from wellread.types import DocumentFacts, Span
 
 ItemKey = tuple[str, int]  # (document id, start)

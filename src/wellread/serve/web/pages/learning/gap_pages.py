@@ -23,7 +23,7 @@ from wellread.serve.web.charts import bar_chart
 from wellread.serve.web.ingest_runs import Ingest
 from wellread.serve.web.rendering import PageFormat, shown
 from wellread.store.schema.catalogue_values import GapStatus
-from wellread.text.timecodes import window_of
+from wellread.text.periods import window_of
 
 router = APIRouter(include_in_schema=False)
 
