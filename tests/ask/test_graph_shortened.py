@@ -10,7 +10,7 @@ import pytest
 
 from wellread.answers import Question
 from wellread.ask.aggregate.queries.result import AggregateResult
-from wellread.ask.plan import clearly_related, related
+from wellread.ask.plan import clearly_related, relational
 from wellread.ask.retrieve.ranking import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
@@ -130,7 +130,7 @@ def test_where_there_is_doubt_the_texts_are_asked(kb: KnowledgeBase, text: str) 
 def test_a_relational_question_with_doubt_is_read_without_shortened_names(
     kb: KnowledgeBase, text: str
 ) -> None:
-    assert related(kb, read(kb, text)) is None
+    assert relational(kb, read(kb, text)) is None
 
 
 def test_names_of_other_collections_are_not_known(kb: KnowledgeBase) -> None:

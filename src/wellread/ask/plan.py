@@ -109,41 +109,53 @@ def _is_told(kb: KnowledgeBase, topic: Topic, analysis: Analysis) -> bool:
     return any(wanted <= parse(said).stem_set for said in held)
 
 
-def related(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
-    """What the graph says about the entities that the question names; None when it names none.
+def relational(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
+    """What the graph surely says, else the catalogue or a document, else what the graph may say.
 
-    Where the graph says nothing, or the question's word for a relation fits none, passages; so
-    where an amount is asked for, which no relation holds.
+    The walk is read and made once.
     """
     read = _walk_in(kb, analysis)
-    result = execute(kb, read.query) if read else None
-    if read is None or (result is None and read.understood):
-        return None
-    if read.query.form == "path" and result:
-        return _with_passages(kb, analysis, result)
+    result = execute(kb, read.query) if read and read.understood else None
+    found = _surely(kb, analysis, read, result)
+    for strategy in (catalogued, *OF_RELATIONAL):
+        found = found or strategy(kb, analysis)
+    return found or (_perhaps(kb, analysis, read, result) if read else None)
+
+
+def _perhaps(
+    kb: KnowledgeBase, analysis: Analysis, read: ReadWalk, result: AggregateResult | None
+) -> Found | None:
+    """What the graph says about the entities that the question names.
+
+    Where the graph says nothing, or the question's word for a relation fits none, passages.
+    """
     if not read.understood:
-        found = direct(kb, analysis)
-        paths = result.paths[: result.number] if result else ()
+        found, guess = direct(kb, analysis), execute(kb, read.query)
+        paths = guess.paths[: guess.number] if guess else ()
         return replace(found, paths=paths, notes=(_TEXTS_TOO, *found.notes))
-    if result and not result.absent:
-        return _with_passages(kb, analysis, result)
     if result is None:
         return None
+    if read.query.form == "path" or not result.absent:
+        return _with_passages(kb, analysis, result)
     found = direct(kb, analysis)
     note = f"{result.sentence[:1].lower()}{result.sentence[1:-1]}; texts were searched"
     return replace(found, notes=(note, *found.notes))
 
 
 def clearly_related(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
-    """``related``, for a question that does not look like it: None unless nothing is in doubt.
-
-    The question must be read as one about relations that exist, and the graph have an answer.
-    """
+    """What the graph says to a question that does not look like it, where nothing is in doubt."""
     read = _walk_in(kb, analysis)
-    if read is None or not read.understood:
+    result = execute(kb, read.query) if read and read.understood else None
+    return _surely(kb, analysis, read, result)
+
+
+def _surely(
+    kb: KnowledgeBase, analysis: Analysis, read: ReadWalk | None, result: AggregateResult | None
+) -> AggregateResult | None:
+    """The result where the question is read as one about relations that exist; else None."""
+    if not (read and read.understood and result and result.paths):
         return None
-    result = execute(kb, read.query)
-    return _with_passages(kb, analysis, result) if result and result.paths else None
+    return _with_passages(kb, analysis, result)
 
 
 def _walk_in(kb: KnowledgeBase, analysis: Analysis) -> ReadWalk | None:
@@ -160,6 +172,7 @@ def read_walks(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery
         yield read.query
 
 
+OF_RELATIONAL: tuple[Strategy, ...] = (said_by, facts)
 STRATEGIES: Mapping[QuestionType, tuple[Strategy, ...]] = {
     "comparative": (said_by, clearly_related, compare, synthesis),
     "synthesis": (catalogued, said_by, facts, clearly_related, news, synthesis),
@@ -168,7 +181,7 @@ STRATEGIES: Mapping[QuestionType, tuple[Strategy, ...]] = {
     "gap_finding": (catalogued, said_by, facts, clearly_related),
     "meta": (said_by, facts, catalogued, clearly_related),
     "trend": (catalogued, said_by, clearly_related),
-    "relational": (clearly_related, catalogued, said_by, facts, related),
+    "relational": (relational,),
     "exploratory": (clearly_related, catalogued, said_by, facts),
     "factual": (catalogued, said_by, facts, clearly_related, news),
     "temporal": (catalogued, said_by, facts, clearly_related, news),
@@ -227,7 +240,8 @@ class Planned:
     def strategies(self, sort: QuestionType) -> Iterator[Strategy]:
         """The query first, then what finds passages or facts of one document."""
         yield self.result
-        yield from (one for one in STRATEGIES.get(sort, ()) if one in OF_PASSAGES)
+        usual = OF_RELATIONAL if sort == "relational" else STRATEGIES.get(sort, ())
+        yield from (one for one in usual if one in OF_PASSAGES)
 
     def result(self, kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
         """What the query gives; None where it counts nothing, so that passages are searched."""
