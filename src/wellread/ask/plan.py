@@ -116,7 +116,7 @@ def relational(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
     """
     read = _walk_in(kb, analysis)
     result = execute(kb, read.query) if read and read.understood else None
-    found = _surely(kb, analysis, read, result)
+    found: Found | None = _surely(kb, analysis, read, result)
     for strategy in (catalogued, *OF_RELATIONAL):
         found = found or strategy(kb, analysis)
     return found or (_perhaps(kb, analysis, read, result) if read else None)
