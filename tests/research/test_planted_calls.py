@@ -142,7 +142,7 @@ async def look(
 
 def nothing_planted(ran: list[Arguments]) -> None:
     """No call was run that a plant ordered."""
-    assert {type(one).__name__ for one in ran} == {"Search"}
+    assert {type(one).__name__ for one in ran} == {"search"}
     assert not any(MARK in str(one) for one in ran)
 
 

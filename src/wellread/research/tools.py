@@ -13,9 +13,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time
+from inspect import Parameter, signature
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from wellread.codec import storable
 from wellread.errors import RequestError
@@ -47,105 +48,25 @@ def _a_place(text: str) -> str:
     return text
 
 
+_DAY = "2025, 2025-10 or 2025-10-14; inclusive"
+_CLOCK_TIME = "seconds, MM:SS or H:MM:SS"
 Name = Annotated[str, Field(min_length=1, max_length=300)]
 Query = Annotated[str, Field(min_length=1, max_length=400)]
 Words = Annotated[str, Field(max_length=400)]
-Day = Annotated[str, Field(max_length=40), AfterValidator(_a_time)]
-Moment = Annotated[str, Field(max_length=20), AfterValidator(_a_place)]
+Day = Annotated[str, Field(max_length=40, description=_DAY), AfterValidator(_a_time)]
+Moment = Annotated[str, Field(max_length=20, description=_CLOCK_TIME), AfterValidator(_a_place)]
 Count = Annotated[int, Field(ge=1, le=MOST_RESULTS)]
+Speaker = Annotated[str, Field(max_length=300)]
+Few = Annotated[int, Field(ge=0, le=5)]
 
 
 class Arguments(BaseModel):
-    """What every tool takes."""
+    """What every tool takes; the rest comes from the signature of its method (``Toolbox``)."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, str_strip_whitespace=True, validate_default=True
     )
     facet: str = Field(default="", max_length=120, description=_FACET)
-
-
-class Search(Arguments):
-    """Search all of the material for passages about something."""
-
-    query: Query
-    limit: Count = 6
-
-
-class SearchDocument(Arguments):
-    """Search inside one document, named by its key (d3), id or title."""
-
-    document: Name
-    query: Query
-    limit: Count = 6
-
-
-class SearchSpeaker(Arguments):
-    """What one person says in transcripts: about the query, or the newest without one."""
-
-    name: Name
-    query: Words = ""
-    limit: Count = 6
-
-
-class SearchDates(Arguments):
-    """What was published from one day to another: about the query, or the newest without one."""
-
-    start: Day = Field(default="", description="2025, 2025-10 or 2025-10-14; inclusive")
-    end: Day = Field(default="", description="2025, 2025-10 or 2025-10-14; inclusive")
-    query: Words = ""
-    limit: Count = 6
-
-
-class LookUpEntity(Arguments):
-    """What is known of a person, organisation, place or thing: relations, and who names it."""
-
-    name: Name
-
-
-class ReadTranscript(Arguments):
-    """A transcript by its key (d3), id or title: all of it, one speaker's turns, or some time."""
-
-    document: Name
-    speaker: Annotated[str, Field(max_length=300)] = ""
-    start: Moment = Field(default="", description="seconds, MM:SS or H:MM:SS")
-    end: Moment = Field(default="", description="seconds, MM:SS or H:MM:SS")
-
-
-class ReadAround(Arguments):
-    """The passages before and after one that was shown, named by its key (p7)."""
-
-    passage: Name
-    before: Annotated[int, Field(ge=0, le=5)] = 2
-    after: Annotated[int, Field(ge=0, le=5)] = 2
-
-
-class ListRecordings(Arguments):
-    """The recordings and transcripts that there are, the newest first."""
-
-    limit: Annotated[int, Field(ge=1, le=40)] = 20
-    offset: Annotated[int, Field(ge=0, le=100_000)] = 0
-
-
-class ReadTimeline(Arguments):
-    """How a topic, an entity or a story went on over time."""
-
-    name: Name
-    start: Day = Field(default="", description="2025, 2025-10 or 2025-10-14; inclusive")
-    end: Day = Field(default="", description="2025, 2025-10 or 2025-10-14; inclusive")
-    limit: Count = MOST_RESULTS
-
-
-TAKEN: Mapping[str, type[Arguments]] = {
-    "search": Search,
-    "search_document": SearchDocument,
-    "search_speaker": SearchSpeaker,
-    "search_dates": SearchDates,
-    "look_up_entity": LookUpEntity,
-    "read_transcript": ReadTranscript,
-    "read_around": ReadAround,
-    "list_recordings": ListRecordings,
-    "read_timeline": ReadTimeline,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,17 +207,6 @@ class Toolbox:
         """Bind them to the material; nothing outside ``filters`` is ever shown."""
         self._kb = kb
         self._filters = filters
-        self._run: Mapping[type[Arguments], Callable[[Any], Outcome]] = {
-            Search: self._search,
-            SearchDocument: self._search_document,
-            SearchSpeaker: self._search_speaker,
-            SearchDates: self._search_dates,
-            LookUpEntity: self._entity,
-            ReadTranscript: self._transcript,
-            ReadAround: self._around,
-            ListRecordings: self._recordings,
-            ReadTimeline: self._timeline,
-        }
 
     def run(self, arguments: Arguments) -> Outcome:
         """What the tool that takes these ``arguments`` finds.
@@ -304,7 +214,8 @@ class Toolbox:
         A name that nothing has, or a limit that leaves nothing, is told in ``refused``.
         """
         try:
-            return self._within(self._run[type(arguments)](arguments))
+            tool: Callable[..., Outcome] = getattr(self, type(arguments).__name__)
+            return self._within(tool(**arguments.model_dump(exclude={"facet"})))
         except RequestError as error:
             # A hint may name documents that the question's filters leave out.
             narrow = self._filters != Filters(collections=self._filters.collections)
@@ -312,22 +223,27 @@ class Toolbox:
 
     # --- the tools ---
 
-    def _search(self, asked: Search) -> Outcome:
-        return _found(find(self._kb, asked.query, self._filters, limit=asked.limit).results)
+    def search(self, query: Query, limit: Count = 6) -> Outcome:
+        """Search all of the material for passages about something."""
+        return _found(find(self._kb, query, self._filters, limit=limit).results)
 
-    def _search_document(self, asked: SearchDocument) -> Outcome:
-        document = self._document(asked.document)
-        limits = replace(self._filters, document_ids=(document.id,))
-        return _found(find(self._kb, asked.query, limits, limit=asked.limit).results)
+    def search_document(self, document: Name, query: Query, limit: Count = 6) -> Outcome:
+        """Search inside one document, named by its key (d3), id or title."""
+        limits = replace(self._filters, document_ids=(self._document(document).id,))
+        return _found(find(self._kb, query, limits, limit=limit).results)
 
-    def _search_speaker(self, asked: SearchSpeaker) -> Outcome:
-        called = Filters(collections=self._filters.collections, speakers=(asked.name,))
+    def search_speaker(self, name: Name, query: Words = "", limit: Count = 6) -> Outcome:
+        """What one person says in transcripts: about the query, or the newest without one."""
+        called = Filters(collections=self._filters.collections, speakers=(name,))
         names = known_values(self._kb, called).speakers
-        limits = replace(self._filters, speakers=self._speakers(names, asked.name))
-        return self._ranked(asked.query, limits, asked.limit)
+        limits = replace(self._filters, speakers=self._speakers(names, name))
+        return self._ranked(query, limits, limit)
 
-    def _search_dates(self, asked: SearchDates) -> Outcome:
-        since, until = _moments(asked.start, asked.end)
+    def search_dates(
+        self, start: Day = "", end: Day = "", query: Words = "", limit: Count = 6
+    ) -> Outcome:
+        """What was published from one day to another: about the query, or the newest without."""
+        since, until = _moments(start, end)
         if since is None and until is None:
             raise RequestError("neither start nor end is given")
         own = self._filters
@@ -336,15 +252,16 @@ class Toolbox:
         if since and until and since > until:
             raise RequestError("these dates are outside the limits of the question")
         limits = replace(own, published_from=since, published_to=until)
-        return self._ranked(asked.query, limits, asked.limit)
+        return self._ranked(query, limits, limit)
 
-    def _entity(self, asked: LookUpEntity) -> Outcome:
+    def look_up_entity(self, name: Name) -> Outcome:
+        """What is known of a person, organisation, place or thing: relations, and who names it."""
         graph = self._kb.catalogue.graph
-        nodes = graph.resolve(self._filters.collections, asked.name)
+        nodes = graph.resolve(self._filters.collections, name)
         known = self._inside(node.document_id for node in nodes)
         nodes = [node for node in nodes if node.document_id in known]
         if not nodes:
-            raise RequestError(f"no entity is called {asked.name!r}", hint="search for the name")
+            raise RequestError(f"no entity is called {name!r}", hint="search for the name")
         node, scope = nodes[0], (nodes[0].collection,)
         neighbours = graph.neighbours(scope, node.id)
         described = self._inside(one.node.document_id for one in neighbours if one.node)
@@ -368,22 +285,25 @@ class Toolbox:
         ]
         return Outcome(items=tuple(items), notes=tuple(notes))
 
-    def _transcript(self, asked: ReadTranscript) -> Outcome:
-        document = self._document(asked.document, media=True)
+    def read_transcript(
+        self, document: Name, speaker: Speaker = "", start: Moment = "", end: Moment = ""
+    ) -> Outcome:
+        """A transcript by its key (d3), id or title: whole, one speaker's turns, or some time."""
+        known = self._document(document, media=True)
         read = transcript(
             self._kb,
-            document.id,
+            known.id,
             collections=self._filters.collections,
-            speaker=asked.speaker,
-            since=_seconds(asked.start),
-            until=_seconds(asked.end),
+            speaker=speaker,
+            since=_seconds(start),
+            until=_seconds(end),
         )
         own = {name.casefold() for name in self._filters.speakers}
         turns = [one for one in read.turns if not own or one.speaker.casefold() in own]
         hits = {hit.passage.id: hit for hit in self._hits([one.passage_id for one in turns])}
         items = [
             Item(
-                document=document,
+                document=known,
                 text=f"{one.speaker}: {one.text}" if one.speaker else one.text,
                 place=one.locator.label,
                 hit=hits[one.passage_id],
@@ -393,24 +313,33 @@ class Toolbox:
         ]
         return Outcome(items=tuple(items))
 
-    def _around(self, asked: ReadAround) -> Outcome:
-        near = around(self._kb, asked.passage, asked.before, asked.after, self._filters.collections)
+    def read_around(self, passage: Name, before: Few = 2, after: Few = 2) -> Outcome:
+        """The passages before and after one that was shown, named by its key (p7)."""
+        near = around(self._kb, passage, before, after, self._filters.collections)
         return _found(near.results)
 
-    def _recordings(self, asked: ListRecordings) -> Outcome:
-        page = recordings(self._kb, self._filters, limit=asked.limit, offset=asked.offset)
+    def list_recordings(
+        self,
+        limit: Annotated[int, Field(ge=1, le=40)] = 20,
+        offset: Annotated[int, Field(ge=0, le=100_000)] = 0,
+    ) -> Outcome:
+        """The recordings and transcripts that there are, the newest first."""
+        page = recordings(self._kb, self._filters, limit=limit, offset=offset)
         listed = page.recordings[:MOST_ITEMS]
         items = [
             Item(document=one.document.facts, text=f"speakers: {', '.join(one.speakers[:12])}")
             for one in listed
         ]
-        left = page.total - asked.offset - len(listed)
+        left = page.total - offset - len(listed)
         return Outcome(items=tuple(items), more=max(0, left))
 
-    def _timeline(self, asked: ReadTimeline) -> Outcome:
-        since, until = _moments(asked.start, asked.end)
-        window = Window(since=since, until=until, limit=asked.limit)
-        made = timeline(self._kb, asked.name, window, collections=self._filters.collections)
+    def read_timeline(
+        self, name: Name, start: Day = "", end: Day = "", limit: Count = MOST_RESULTS
+    ) -> Outcome:
+        """How a topic, an entity or a story went on over time."""
+        since, until = _moments(start, end)
+        window = Window(since=since, until=until, limit=limit)
+        made = timeline(self._kb, name, window, collections=self._filters.collections)
         hits = {hit.passage.id: hit for hit in self._hits(one.passage_id for one in made.entries)}
         items = [
             Item(
@@ -493,3 +422,21 @@ def _found(results: Sequence[Result]) -> Outcome:
 
 def _speaks(hit: Hit, names: set[str]) -> bool:
     return not names or any(name.casefold() in names for name in hit.passage.speakers)
+
+
+def _arguments_of(name: str) -> type[Arguments]:
+    """What a tool takes, by the signature of its method."""
+    tool = getattr(Toolbox, name)
+    taken: dict[str, Any] = {
+        given: (of.annotation, ... if of.default is Parameter.empty else of.default)
+        for given, of in signature(tool, eval_str=True).parameters.items()
+        if given != "self"
+    }
+    return create_model(name, __base__=Arguments, __doc__=tool.__doc__, **taken)
+
+
+TAKEN: Mapping[str, type[Arguments]] = {
+    name: _arguments_of(name)
+    for name, tool in vars(Toolbox).items()
+    if callable(tool) and not name.startswith("_") and name != "run"
+}
