@@ -14,10 +14,12 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
 
 from wellread.answers import Answer
 from wellread.codec import storable, to_plain
@@ -29,45 +31,70 @@ from wellread.store.catalogue.learning.feedback_records import FeedbackMark
 from wellread.store.schema.feedback_values import BetterCitation, Feedback, Score, SentenceRating
 from wellread.types import Span
 
-FIELDS = frozenset({"document_id", "version", "start", "end", "content", "words"})
+LONGEST = 10_000  # characters of an explanation, a comment or a correction
+BEST = 100
+Text = Annotated[str | None, Field(max_length=LONGEST)]
+Given = Annotated[Score | None, Field(ge=0, le=BEST)]
 
 
-def cited_places(kb: KnowledgeBase, given: Any) -> tuple[BetterCitation, ...]:
-    """Each of a list of places.
-
-    Raises:
-        RequestError, UnknownNameError: as ``cited_place``.
-    """
-    if not isinstance(given, list | tuple):
-        raise RequestError("“citations” is no list", hint="give a list of places")
-    return tuple(cited_place(kb, one) for one in given)
+class _Plain(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-def cited_place(kb: KnowledgeBase, given: Any) -> BetterCitation:
+class GivenPlace(_Plain):
     """A place in a document: by ``start`` and ``end``, or by the ``words`` that stand there.
 
     ``content``, as an exported file has it, must be the hash of the words that stand there now.
+    """
+
+    document_id: str
+    version: str = ""  # as a file has it; not read
+    start: int = -1
+    end: int = -1
+    content: str | None = None
+    words: str | None = None
+
+
+class GivenRating(_Plain):
+    """What is said of one sentence."""
+
+    sentence: int
+    score: Given = None
+    explanation: Text = None
+    harmful: bool | None = None
+    content_issue: bool | None = None
+    source_fault: bool | None = None
+    correction: Text = None
+    citation: GivenPlace | None = None
+
+
+class GivenFeedback(_Plain):
+    """What is said of an answer."""
+
+    score: Given = None
+    comment: Text = None
+    correction: Text = None
+    citations: Annotated[tuple[GivenPlace, ...], Strict(False)] | None = None
+    sentences: Annotated[tuple[GivenRating, ...], Strict(False)] | None = None
+
+
+def _cited_place(kb: KnowledgeBase, given: GivenPlace) -> BetterCitation:
+    """The place that is given, in the document as it is now.
 
     Raises:
         UnknownNameError: there is no such document.
         RequestError: the place is not in it, or its words are not, or stand there twice.
     """
-    if not isinstance(given, Mapping) or not isinstance(given.get("document_id"), str):
-        raise RequestError("a better citation names no document", hint='give "document_id"')
-    unknown = sorted(set(given) - FIELDS)
-    if unknown:
-        raise RequestError(f"a better citation has no field “{unknown[0]}”")
-    known = given["document_id"]
+    known = given.document_id
     document = kb.catalogue.document(known)
     version = kb.catalogue.live_versions([known]).get(known)
     if document is None or version is None:
         raise UnknownNameError(
             f"there is no document {known!r}", hint="'wellread documents' lists them"
         )
-    words = given.get("words")
-    span = _of_words(document.text, words) if words else _of_numbers(document.text, given)
+    span = _span_of(document.text, given)
     content = words_hash(span.of(document.text))
-    if given.get("content") not in (None, content):
+    if given.content not in (None, content):
         raise RequestError(
             f"the words at {span.start}–{span.end} of {known} are others than were cited",
             hint="choose the place again",
@@ -75,34 +102,23 @@ def cited_place(kb: KnowledgeBase, given: Any) -> BetterCitation:
     return BetterCitation(document_id=known, version=version, span=span, content=content)
 
 
-def _of_numbers(text: str, given: Mapping[str, Any]) -> Span:
-    start, end = (_whole(given.get(name)) for name in ("start", "end"))
-    if not 0 <= start < end <= len(text) or not text[start:end].strip():
+def _span_of(text: str, given: GivenPlace) -> Span:
+    if not given.words:
+        start, end = given.start, given.end
+        if 0 <= start < end <= len(text) and text[start:end].strip():
+            return Span(start=start, end=end)
         raise RequestError(
-            f"there is no text at {given.get('start')}–{given.get('end')} of the document",
+            f"there is no text at {start}–{end} of the document",
             hint=f"it has {len(text):,} characters; or give the words that stand there",
         )
-    return Span(start=start, end=end)
-
-
-def _whole(given: Any) -> int:
-    """``given`` as a place; -1, where nothing stands, when it is no whole number."""
-    return given if isinstance(given, int) and not isinstance(given, bool) else -1
-
-
-def _of_words(text: str, words: Any) -> Span:
-    if not isinstance(words, str) or not words.strip():
-        raise RequestError("the words of a better citation are no text")
-    pattern = r"\s+".join(map(re.escape, words.split()))
-    found = list(re.finditer(pattern, text))
-    if not found:
-        raise RequestError("the document does not have these words", hint="copy them from it")
-    if len(found) > 1:
+    pattern = r"\s+".join(map(re.escape, given.words.split()))
+    places = list(re.finditer(pattern, text)) if pattern else []
+    if len(places) != 1:
         raise RequestError(
-            f"the document has these words {len(found)} times",
-            hint="take more of what stands around them",
+            f"the document has these words {len(places)} times",
+            hint="copy them from it, with more of what stands around them",
         )
-    return Span(start=found[0].start(), end=found[0].end())
+    return Span(start=places[0].start(), end=places[0].end())
 
 
 TOLD = frozenset({"question", "created_at", "updated_at", "expired", "author"})  # not read back
@@ -322,22 +338,13 @@ def _value(name: str, cell: str) -> Any:
     return cell.removeprefix("'")
 
 
-Plain = Mapping[str, Any]
-
 BAD = 50  # a score below it is a bad one
-BEST = 100
-LONGEST = 10_000  # characters of an explanation, a comment or a correction
-WHOLE_TEXTS = ("comment", "correction")
-SENTENCE_TEXTS = ("explanation", "correction")
-SENTENCE_FLAGS = ("harmful", "content_issue", "source_fault")
-WHOLE = frozenset({"score", "citations", "sentences", *WHOLE_TEXTS})
-SENTENCE = frozenset({"sentence", "score", "citation", *SENTENCE_TEXTS, *SENTENCE_FLAGS})
 
 
 def give_feedback(
     kb: KnowledgeBase,
     answer_id: str,
-    given: Plain,
+    given: Mapping[str, Any],
     *,
     author: str,
     whole: bool = False,
@@ -346,7 +353,7 @@ def give_feedback(
     """Keep what ``author`` says of an answer of theirs.
 
     Args:
-        given: fields of ``WHOLE``; each of ``sentences`` has fields of ``SENTENCE``.
+        given: fields of ``GivenFeedback``.
         whole: what was said before is replaced; otherwise only what is given changes.
         by: whom a file names as the expert; None leaves it as it was.
 
@@ -368,7 +375,7 @@ def give_feedback(
     )
     if before and not whole:
         base = replace(before, updated_at=now)
-    made = _changed(kb, answer, base, storable(dict(given)))
+    made = _changed(kb, answer, base, _read(given))
     if by is not None:
         made = replace(made, by=storable(by))
     if says_nothing(made):
@@ -445,104 +452,62 @@ def _file_gap(kb: KnowledgeBase, before: Feedback | None, made: Feedback) -> Non
         )
 
 
-def _changed(kb: KnowledgeBase, answer: Answer, base: Feedback, given: Plain) -> Feedback:
-    _only(given, WHOLE, "feedback")
-    changes: dict[str, Any] = {name: _text(given, name) for name in WHOLE_TEXTS if name in given}
-    if "score" in given:
-        changes["score"] = score_of(given["score"])
-    if "citations" in given:
-        changes["citations"] = cited_places(kb, given["citations"] or ())
-    if "sentences" in given:
-        changes["sentences"] = _sentences(kb, answer, base, given["sentences"])
+def _read(given: Mapping[str, Any]) -> GivenFeedback:
+    try:
+        return GivenFeedback.model_validate(storable(dict(given)))
+    except ValidationError as error:
+        wrong = [
+            f"{'.'.join(map(str, each['loc']))}: {each['msg']}"
+            for each in error.errors(include_url=False, include_input=False)
+        ]
+        raise RequestError(
+            f"the feedback cannot be read: {'; '.join(wrong)}",
+            hint=f"a score is a number of 0 to {BEST}, or null; sentences are numbered from 0",
+        ) from error
+
+
+def _changed(kb: KnowledgeBase, answer: Answer, base: Feedback, given: GivenFeedback) -> Feedback:
+    changes = _simple(given)
+    if "citations" in changes:
+        changes["citations"] = tuple(_cited_place(kb, one) for one in given.citations or ())
+    if "sentences" in changes:
+        changes["sentences"] = _sentences(kb, answer, base, given.sentences)
     return replace(base, **changes)
+
+
+def _simple(given: _Plain) -> dict[str, Any]:
+    """The fields that were given; a text that is null is empty."""
+    texts = ("comment", "correction", "explanation")
+    said = {name: getattr(given, name) for name in given.model_fields_set}
+    return {name: value or "" if name in texts else value for name, value in said.items()}
 
 
 def _sentences(
-    kb: KnowledgeBase, answer: Answer, base: Feedback, given: Any
+    kb: KnowledgeBase, answer: Answer, base: Feedback, given: Sequence[GivenRating] | None
 ) -> tuple[SentenceRating, ...]:
     if given is None:
         return ()
-    if not isinstance(given, list | tuple):
-        raise RequestError("“sentences” is no list", hint="give a list of ratings")
     ratings = {one.sentence: one for one in base.sentences}
     seen: set[int] = set()
     for one in given:
-        place = _place(one, answer)
+        place = one.sentence
+        if not 0 <= place < len(answer.sentences):
+            raise RequestError(
+                f"the answer has no sentence {place}",
+                hint=f"it has {len(answer.sentences)}, numbered from 0",
+            )
         if place in seen:
             raise RequestError(f"sentence {place} is rated twice", hint="rate each one once")
         seen.add(place)
+        changes = _simple(one)
+        if one.citation is not None:
+            changes["citation"] = _cited_place(kb, one.citation)
         fresh = SentenceRating(sentence=place, content=sentence_hash(answer.sentences[place].text))
-        ratings[place] = _rated(kb, ratings.get(place, fresh), one)
+        ratings[place] = replace(ratings.get(place, fresh), **changes)
     return tuple(ratings[place] for place in sorted(ratings) if _said(ratings[place]))
-
-
-def _rated(kb: KnowledgeBase, base: SentenceRating, given: Plain) -> SentenceRating:
-    changes: dict[str, Any] = {name: _text(given, name) for name in SENTENCE_TEXTS if name in given}
-    changes |= {name: _flag(given, name) for name in SENTENCE_FLAGS if name in given}
-    if "score" in given:
-        changes["score"] = score_of(given["score"])
-    if "citation" in given:
-        cited = given["citation"]
-        changes["citation"] = None if cited is None else cited_place(kb, cited)
-    return replace(base, **changes)
 
 
 def _said(rating: SentenceRating) -> bool:
     """Whether a rating says anything."""
     empty = SentenceRating(sentence=rating.sentence, content=rating.content)
     return any(getattr(rating, one.name) != getattr(empty, one.name) for one in fields(empty))
-
-
-def score_of(given: Any) -> Score | None:
-    """A rating as it was given.
-
-    Raises:
-        RequestError: it is no number of 0 to 100.
-    """
-    if given is None:
-        return None
-    score: Score | None = given if isinstance(given, int | float) else None
-    if score is None or isinstance(score, bool) or not 0 <= score <= BEST:
-        raise RequestError(
-            f"{given!r} is no score", hint=f"give a number of 0 to {BEST}, or null for not rated"
-        )
-    return score
-
-
-def _place(given: Any, answer: Answer) -> int:
-    if not isinstance(given, Mapping):
-        raise RequestError("a sentence's rating is no object", hint='give {"sentence": 0, …}')
-    _only(given, SENTENCE, "a sentence's rating")
-    place = given.get("sentence")
-    if not isinstance(place, int) or isinstance(place, bool):
-        raise RequestError("a rating does not say its sentence", hint="number them from 0")
-    if not 0 <= place < len(answer.sentences):
-        raise RequestError(
-            f"the answer has no sentence {place}",
-            hint=f"it has {len(answer.sentences)}, numbered from 0",
-        )
-    return place
-
-
-def _text(given: Plain, name: str) -> str:
-    value = given[name]
-    if value is None:
-        return ""
-    if not isinstance(value, str) or len(value) > LONGEST:
-        raise RequestError(f"“{name}” is no text of at most {LONGEST:,} characters")
-    return value
-
-
-def _flag(given: Plain, name: str) -> bool | None:
-    value = given[name]
-    if value is not None and not isinstance(value, bool):
-        raise RequestError(f"“{name}” is neither true, false nor null")
-    return value
-
-
-def _only(given: Plain, known: Iterable[str], what: str) -> None:
-    unknown = sorted(set(given).difference(known))
-    if unknown:
-        raise RequestError(
-            f"{what} has no field “{unknown[0]}”", hint=f"it has {', '.join(sorted(known))}"
-        )
