@@ -168,7 +168,8 @@ async def ask_in_turn(state: RunState, key: str, prompt_for: Callable[[bool], Pr
         prompt_for: makes the prompt for a model, given whether it takes tools.
     """
     heard: Heard | None = None
-    for tried in range(MOST_ROUNDS):
+    tried = 0
+    while heard is None or (heard.waiting and not heard.by):
         if reason := state.stop():
             return replace(heard or Heard(), stopped=reason)
 
@@ -178,9 +179,8 @@ async def ask_in_turn(state: RunState, key: str, prompt_for: Callable[[bool], Pr
         heard = from_plain(Heard, await state.once(f"{key}:{tried}", ask))
         if heard.usage is not None:
             state.spend(heard.usage)
-        if heard.by or not heard.waiting:
-            break
-    return heard or Heard()
+        tried += 1
+    return heard
 
 
 async def _try(
