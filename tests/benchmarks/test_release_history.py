@@ -22,7 +22,7 @@ from benchmarks.release.verdict import Measured, count, judge
 
 from benchmarks import gate
 from wellread.errors import RequestError
-from wellread.evaluation.baselines import read_thresholds
+from wellread.evaluation.report import read_thresholds
 from wellread.evaluation.scores import Interval
 
 SVG = "{http://www.w3.org/2000/svg}"

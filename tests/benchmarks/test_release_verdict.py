@@ -26,7 +26,7 @@ from benchmarks.release.verdict import (
 
 from benchmarks import gate
 from wellread.errors import RequestError
-from wellread.evaluation.baselines import read_thresholds
+from wellread.evaluation.report import read_thresholds
 from wellread.evaluation.scores import Interval
 
 RECALL = Interval(mean=0.8, low=0.7, high=0.9, n=40)

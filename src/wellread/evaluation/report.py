@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, date, datetime
 from importlib.metadata import version
 from itertools import zip_longest
-from typing import Unpack
+from pathlib import Path
+from typing import Any, Literal, Unpack, cast
 
 import anyio
+import yaml
 from anyio import to_thread
 
 from wellread.answers import Answer, Question
@@ -24,9 +27,11 @@ from wellread.ask.retrieve.search import search
 from wellread.ask.understand.analyse import LONGEST_QUESTION, analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ask_settings import CacheSettings
-from wellread.errors import WellreadError
+from wellread.codec import to_plain
+from wellread.errors import RequestError, WellreadError
 from wellread.evaluation.cases import Case, Resolver
 from wellread.evaluation.scores import (
+    LESS_IS_BETTER,
     Bin,
     Interval,
     Run,
@@ -348,3 +353,189 @@ def _retrieve(kb: KnowledgeBase, asked: Question) -> Run:
             TOTAL: ended - started,
         },
     )
+
+
+Bound = Literal["mean", "low", "high"]
+BOUNDS: tuple[Bound, ...] = ("mean", "low", "high")
+HINT = "docs/measuring.md describes gates"
+_DEPTH = re.compile(r"@(\d+)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Threshold:
+    """What one figure has to reach.
+
+    Attributes:
+        group: ``all``, or a question type or tag (``type:factual``, ``tag:ferry``).
+        bound: which value counts: the figure itself, or an end of its interval.
+    """
+
+    measure: str
+    group: str = ALL
+    least: float | None = None
+    most: float | None = None
+    bound: Bound = "mean"
+
+    @property
+    def name(self) -> str:
+        """As it stands in the file."""
+        return self.measure if self.group == ALL else f"{self.group}/{self.measure}"
+
+    @property
+    def wanted(self) -> str:
+        """In words: ``low ≥ 0.8``."""
+        parts = [f"≥ {self.least:g}"] if self.least is not None else []
+        parts += [f"≤ {self.most:g}"] if self.most is not None else []
+        value = "" if self.bound == "mean" else f"{self.bound} end "
+        return value + " and ".join(parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One threshold and whether it is reached. What was not measured is not reached."""
+
+    threshold: Threshold
+    found: Interval | None
+    passed: bool
+
+
+def read_gate(path: Path) -> list[Threshold]:
+    """The thresholds of a YAML or JSON file.
+
+    Raises:
+        RequestError: the file cannot be read or says something that is not a threshold.
+    """
+    try:
+        loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise RequestError(f"{path} cannot be read: {error.strerror or error}") from error
+    except (yaml.YAMLError, ValueError) as error:
+        raise RequestError(f"{path} is not YAML or JSON: {error}", hint=HINT) from error
+    return read_thresholds(str(path), loaded)
+
+
+def read_thresholds(where: str, given: object, further: Collection[str] = ()) -> list[Threshold]:
+    """The thresholds of a mapping from measure to what it must reach; ``where`` it stands.
+
+    Args:
+        further: measures that are known here beside those of a report; of these less is better.
+
+    Raises:
+        RequestError: it is no such mapping, or says something that is not a threshold.
+    """
+    if not isinstance(given, Mapping) or not given:
+        raise RequestError(f"{where} holds no measures with thresholds", hint=HINT)
+    return [_threshold(where, str(name), wanted, further) for name, wanted in given.items()]
+
+
+def depths_of(thresholds: Sequence[Threshold]) -> set[int]:
+    """The depths that the thresholds need to be measured at."""
+    fixed = measure_names([])
+    asked = (each.measure for each in thresholds if each.measure not in fixed)
+    return {int(depth.group(1)) for depth in map(_DEPTH.search, asked) if depth}
+
+
+def check(report: Report, thresholds: Sequence[Threshold]) -> list[Check]:
+    """Every threshold held against the report, in order."""
+    return check_figures(report.groups, thresholds)
+
+
+def check_figures(groups: Mapping[str, Figures], thresholds: Sequence[Threshold]) -> list[Check]:
+    """Every threshold held against the figures of groups, in order."""
+    checks = []
+    for each in thresholds:
+        found = groups.get(each.group, {}).get(each.measure)
+        value = float(getattr(found, each.bound)) if found else float("nan")
+        enough = each.least is None or value >= each.least
+        passed = found is not None and enough and (each.most is None or value <= each.most)
+        checks.append(Check(threshold=each, found=found, passed=passed))
+    return checks
+
+
+def gate_body(checks: Sequence[Check]) -> dict[str, Any]:
+    """The outcome as JSON values."""
+    return {
+        "passed": all(each.passed for each in checks),
+        "checks": [
+            {
+                "measure": each.threshold.name,
+                "min": each.threshold.least,
+                "max": each.threshold.most,
+                "bound": each.threshold.bound,
+                "value": getattr(each.found, each.threshold.bound) if each.found else None,
+                "passed": each.passed,
+            }
+            for each in checks
+        ],
+    }
+
+
+def _threshold(source: str, name: str, given: object, further: Collection[str]) -> Threshold:
+    where = f"{source}: {name}"
+    group, slash, measure = name.rpartition("/")
+    depth = _DEPTH.search(measure)
+    known = [*measure_names([int(depth.group(1))] if depth else []), *further]
+    if measure not in known:
+        raise RequestError(
+            f"{source}: there is no measure {measure!r}",
+            hint=f"there are {', '.join([*measure_names(['k']), *further])}",
+        )
+    if slash and not group.startswith(("type:", "tag:")):
+        raise RequestError(f"{where}: a group is type:... or tag:...", hint=HINT)
+    if not isinstance(given, Mapping):  # the worst value allowed
+        given = {"max" if measure in {*LESS_IS_BETTER, *further} else "min": given}
+    unknown = [str(field) for field in given if field not in ("min", "max", "bound")]
+    if unknown:
+        raise RequestError(f"{where}: unknown field {unknown[0]}", hint=HINT)
+    bound = given.get("bound", "mean")
+    if bound not in BOUNDS:
+        raise RequestError(f"{where}: bound is one of {', '.join(BOUNDS)}", hint=HINT)
+    limits = {field: _number(where, given[field]) for field in ("min", "max") if field in given}
+    if not limits:
+        raise RequestError(f"{where}: give min, max or both", hint=HINT)
+    return Threshold(
+        measure=measure,
+        group=group or ALL,
+        least=limits.get("min"),
+        most=limits.get("max"),
+        bound=cast(Bound, bound),
+    )
+
+
+def _number(where: str, given: object) -> float:
+    if isinstance(given, bool) or not isinstance(given, int | float) or given != given:
+        raise RequestError(f"{where}: {given!r} is not a number", hint=HINT)
+    return float(given)
+
+
+FORMAT = 1
+
+
+def body(report: Report) -> dict[str, Any]:
+    """The whole report as JSON values."""
+    whole: dict[str, Any] = to_plain(replace(report, cases=()))
+    named = {"format": FORMAT, "set": whole.pop("name"), "figures": whole.pop("groups")}
+    return {**named, **whole, "cases": [_case(each) for each in report.cases]}
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write ``text`` to ``path``.
+
+    Raises:
+        RequestError: the file cannot be written.
+    """
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise RequestError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def _case(scored: Scored) -> dict[str, Any]:
+    """A case with its scores, without what the set says of it."""
+    case = scored.case
+    plain: dict[str, Any] = to_plain(
+        {name: getattr(case, name) for name in ("id", "line", "type", "tags")}
+        | {"question": case.turns[-1]}
+        | {each.name: getattr(scored, each.name) for each in fields(scored) if each.name != "case"}
+    )
+    return plain

@@ -13,14 +13,25 @@ from rich.table import Table
 from rich.text import Text
 
 from wellread.ask.retrieve.search import check_collections
-from wellread.codec import to_plain
 from wellread.errors import RequestError
-from wellread.evaluation import baselines, markdown
-from wellread.evaluation.baselines import Check, Comparison, Difference, body, gate_body, write_text
+from wellread.evaluation import markdown
 from wellread.evaluation.cases import Case, read_cases
 from wellread.evaluation.markdown import curve, page
-from wellread.evaluation.report import DEPTHS, Report, base_of, evaluate, in_collections, report_of
-from wellread.evaluation.scores import LESS_IS_BETTER
+from wellread.evaluation.report import (
+    DEPTHS,
+    Check,
+    Report,
+    base_of,
+    body,
+    check,
+    depths_of,
+    evaluate,
+    gate_body,
+    in_collections,
+    read_gate,
+    report_of,
+    write_text,
+)
 from wellread.kb import KnowledgeBase
 from wellread.serve.cli.options import Topics
 from wellread.serve.progress import State, counted
@@ -47,12 +58,6 @@ SetForRun = Annotated[
 GateFile = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Thresholds that the figures must reach.")
 ]
-SaveFile = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Keep the run as JSON, for --compare.")
-]
-KeptFile = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Differences to a kept run, case by case.")
-]
 PageFile = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Write Markdown, and the calibration curve beside it."),
@@ -71,8 +76,6 @@ def eval_(  # noqa: PLR0913 - Typer reads the options from the signature
     k: Depths = None,
     option: SetForRun = None,
     gate: GateFile = None,
-    save: SaveFile = None,
-    compare: KeptFile = None,
     report: PageFile = None,
 ) -> None:
     """Measure retrieval, answers, citations and refusals over a set of cases.
@@ -84,10 +87,9 @@ def eval_(  # noqa: PLR0913 - Typer reads the options from the signature
     terminal = terminal_of(context)
     # Everything that can be wrong with the files is told before the long part begins.
     chosen = read_cases(cases)[: limit or None]
-    thresholds = baselines.read_gate(gate) if gate else []
-    then = baselines.load(compare) if compare else None
+    thresholds = read_gate(gate) if gate else []
     overrides = _overrides(option or [])
-    _check_folders(save, report)
+    _check_folder(report)
     with terminal.open_current(overrides=overrides) as kb:
         measured = _measured(
             terminal,
@@ -95,16 +97,13 @@ def eval_(  # noqa: PLR0913 - Typer reads the options from the signature
             chosen,
             name=cases.name,
             topics=topic or [],
-            depths=set(k or DEPTHS) | baselines.depths_of(thresholds),
+            depths=set(k or DEPTHS) | depths_of(thresholds),
             retrieval_only=retrieval_only,
         )
-    if save:
-        baselines.save(measured, save)
-    checks = baselines.check(measured, thresholds)
-    comparison = baselines.compare(measured, then) if then else None
+    checks = check(measured, thresholds)
     if report:
-        _write_page(report, measured, checks, comparison)
-    _show(terminal, measured, checks, comparison)
+        _write_page(report, measured, checks)
+    _show(terminal, measured, checks)
     if not all(each.passed for each in checks):
         raise typer.Exit(NO_GO)
 
@@ -148,38 +147,30 @@ def _overrides(options: Sequence[str]) -> dict[str, dict[str, str]]:
     return found
 
 
-def _check_folders(*paths: Path | None) -> None:
-    """Refuse files that could not be written after the long part.
+def _check_folder(path: Path | None) -> None:
+    """Refuse a file that could not be written after the long part.
 
     Raises:
-        RequestError: the folder of one is not there.
+        RequestError: its folder is not there.
     """
-    for path in paths:
-        if path and not path.absolute().parent.is_dir():
-            raise RequestError(f"{path} cannot be written: its folder is not there")
+    if path and not path.absolute().parent.is_dir():
+        raise RequestError(f"{path} cannot be written: its folder is not there")
 
 
-def _write_page(
-    path: Path, report: Report, checks: Sequence[Check], comparison: Comparison | None
-) -> None:
+def _write_page(path: Path, report: Report, checks: Sequence[Check]) -> None:
     picture = path.with_suffix(".svg") if report.curve else None
     if picture:
         write_text(picture, curve(report.curve))
     address = quote(picture.name) if picture else ""
-    write_text(path, page(report, checks=checks, comparison=comparison, picture=address))
+    write_text(path, page(report, checks=checks, picture=address))
 
 
-def _show(
-    terminal: Terminal, report: Report, checks: Sequence[Check], comparison: Comparison | None
-) -> None:
+def _show(terminal: Terminal, report: Report, checks: Sequence[Check]) -> None:
     if terminal.json:
         gate = {"gate": gate_body(checks)} if checks else {}
-        against = {"comparison": to_plain(comparison)} if comparison else {}
-        terminal.write_json(body(report) | gate | against)
+        terminal.write_json(body(report) | gate)
         return
     print_report(terminal.out, report)
-    if comparison:
-        print_comparison(terminal.out, comparison)
     if checks:
         print_gate(terminal.out, checks)
 
@@ -223,27 +214,6 @@ def print_gate(console: Console, checks: Sequence[Check]) -> None:
         console.print(Text("Go: every threshold is reached.", style="bold green"))
 
 
-def print_comparison(console: Console, comparison: Comparison) -> None:
-    """A kept run and this one, case by case."""
-    console.print()
-    line = f"Against {comparison.name} of {comparison.at}, {comparison.cases:,} cases in common"
-    console.print(Text(harmless(line), style="bold"), soft_wrap=True)
-    rows: list[tuple[str | Text, ...]] = []
-    for row in comparison.rows:
-        spread = f"[{row.difference.low:+.3f}, {row.difference.high:+.3f}]"
-        change = Text(f"{row.difference.mean:+.3f} {spread}", style=_style(row))
-        counts = f"{row.higher:,}/{row.lower:,}"
-        rows.append((row.measure, f"{row.then:.3f}", f"{row.now:.3f}", change, counts))
-    console.print(_figures(("measure", "then", "now", "difference", "higher/lower"), rows))
-    for name, (old, new) in comparison.settings.items():
-        console.print(Text(harmless(f"{name}: {old} → {new}"), style="dim"), soft_wrap=True)
-    if comparison.only_then or comparison.only_now:
-        alone = (
-            f"Not compared: {comparison.only_then:,} cases of then, {comparison.only_now:,} of now."
-        )
-        console.print(Text(alone, style="yellow"))
-
-
 def _print_parts(console: Console, report: Report) -> None:
     groups = markdown.parts(report)
     if not groups:
@@ -265,11 +235,3 @@ def _figures(head: Sequence[str], rows: Iterable[Iterable[str | Text]]) -> Table
 def _broken(name: str) -> str:
     """The name in short lines, so that many columns fit."""
     return name.replace("_", "\n").replace("@", "\n@")
-
-
-def _style(row: Difference) -> str:
-    """Green or red when the interval holds no zero."""
-    if row.difference.low <= 0 <= row.difference.high:
-        return ""
-    better = (row.difference.mean < 0) == (row.measure in LESS_IS_BETTER)
-    return "green" if better else "red"

@@ -1,19 +1,16 @@
-"""Kept runs come back, are compared case by case, and are written as a page with its picture."""
+"""A report as JSON values, and as a page with its picture."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from wellread.errors import RequestError
-from wellread.evaluation.baselines import Threshold, body, check, compare, load, save
 from wellread.evaluation.cases import Case, Expected
 from wellread.evaluation.markdown import curve, page
-from wellread.evaluation.report import Base, Report, report_of
+from wellread.evaluation.report import Base, Report, Threshold, body, check, report_of
 from wellread.evaluation.scores import Scored
 
 
@@ -54,59 +51,6 @@ def then_cases() -> list[Scored]:
     return [one(n, {"recall@5": n % 2, "answer_match": 0.0}, right=n > 9) for n in range(20)]
 
 
-@pytest.fixture
-def kept(tmp_path: Path) -> Path:
-    path = tmp_path / "then.json"
-    save(report(then_cases(), fusion="rrf"), path)
-    return path
-
-
-def test_a_kept_run_is_compared_case_by_case(kept: Path) -> None:
-    now = [one(n, {"recall@5": 1.0, "refusal_accuracy": 1.0}) for n in range(2, 22)]
-    compared = compare(report(now, fusion="weighted"), load(kept))
-    assert (compared.cases, compared.only_then, compared.only_now) == (18, 2, 2)
-    (row,) = compared.rows  # the measures that both runs have
-    assert row.measure == "recall@5"
-    assert (row.then, row.now) == (0.5, 1.0)
-    assert row.difference.mean == 0.5
-    assert row.difference.low > 0.2
-    assert row.difference.high < 0.8
-    assert (row.higher, row.lower) == (9, 0)
-    assert compared.settings == {"retrieval.fusion": ("rrf", "weighted")}
-
-
-def test_the_same_run_differs_in_nothing(kept: Path) -> None:
-    compared = compare(report(then_cases(), fusion="rrf"), load(kept))
-    assert {row.difference.mean for row in compared.rows} == {0.0}
-    assert {(row.higher, row.lower) for row in compared.rows} == {(0, 0)}
-    assert compared.settings == {}
-
-
-def test_an_id_with_another_question_is_another_case(kept: Path) -> None:
-    now = [one(n, {"recall@5": 1.0}, question="Something else?") for n in range(19)]
-    with pytest.raises(RequestError, match="no case in common"):
-        compare(report(now), load(kept))
-    both = compare(report([*now, one(19, {"recall@5": 1.0})]), load(kept))
-    assert both.cases == 1
-
-
-@pytest.mark.parametrize(
-    "text", ["", "{", "[]", "{}", '{"format": 1}', '{"format": 99}', '{"format": 1, "cases": [1]}']
-)
-def test_a_file_that_is_no_kept_run(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "other.json"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(RequestError, match=r"other\.json is not a kept evaluation run"):
-        load(path)
-
-
-def test_files_that_cannot_be_read_or_written(tmp_path: Path) -> None:
-    with pytest.raises(RequestError, match="cannot be read"):
-        load(tmp_path / "none.json")
-    with pytest.raises(RequestError, match="cannot be written"):
-        save(report(then_cases()), tmp_path / "no folder" / "run.json")
-
-
 def test_the_json_holds_every_case_and_every_figure() -> None:
     made = report(then_cases())
     plain = json.loads(json.dumps(body(made)))
@@ -119,13 +63,12 @@ def test_the_json_holds_every_case_and_every_figure() -> None:
     assert [each["right"]["n"] for each in plain["curve"]] == [5, 5, 5, 5]
 
 
-def test_the_page_has_a_table_for_each_part(kept: Path) -> None:
+def test_the_page_has_a_table_for_each_part() -> None:
     made = report(then_cases())
     thresholds = [Threshold(measure="recall@5", least=0.9), Threshold(measure="hit@1", least=0.1)]
     text = page(
         made,
         checks=check(made, thresholds),
-        comparison=compare(made, load(kept)),
         picture="run.svg",
     )
     lines = text.splitlines()
@@ -140,7 +83,6 @@ def test_the_page_has_a_table_for_each_part(kept: Path) -> None:
     assert "- line 3 failed: it broke" in lines
     assert "- line 4: not in the knowledge base: document b\\|c.md" in lines
     assert any("at most 8 passages" in line for line in lines)
-    assert "- retrieval.fusion: rrf → None" in lines
     for line in lines:
         if line.startswith("|"):
             assert line.endswith("|")
