@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import shutil
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -71,6 +72,15 @@ def body_of(report: Report) -> dict[str, Any]:
     }
 
 
+@pytest.fixture(scope="module")
+def report(town_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """The report on the usual question, to be looked at."""
+    home = tmp_path_factory.mktemp("report") / "home"
+    shutil.copytree(town_home, home)
+    with open_kb(home, embedder=ReadableEmbedder()) as opened:
+        return report_of(run(opened, request()))
+
+
 # --- the report ----------------------------------------------------------------------------------
 
 
@@ -83,8 +93,7 @@ def test_the_plan_comes_first_and_the_report_last(kb: KnowledgeBase) -> None:
     assert stages >= {"search", "write", "verify"}
 
 
-def test_every_sentence_is_borne_out_and_cut_from_the_text_by_its_span(kb: KnowledgeBase) -> None:
-    report = report_of(run(kb, request()))
+def test_every_sentence_is_borne_out_and_cut_from_the_text_by_its_span(report: Report) -> None:
     answer = report.answer
     assert len(answer.sentences) >= 5
     for sentence in answer.sentences:
@@ -94,8 +103,7 @@ def test_every_sentence_is_borne_out_and_cut_from_the_text_by_its_span(kb: Knowl
     assert {one.title for one in answer.citations} >= {"Ferry Osprey breaks down"}
 
 
-def test_a_section_shows_places_with_what_answers_marked_and_none_twice(kb: KnowledgeBase) -> None:
-    report = report_of(run(kb, request()))
+def test_a_section_shows_places_with_what_answers_marked_and_none_twice(report: Report) -> None:
     told: list[str] = []
     for section in report.sections:
         inside = [one for one in report.answer.sentences if one.span.overlaps(section.span)]
@@ -105,8 +113,8 @@ def test_a_section_shows_places_with_what_answers_marked_and_none_twice(kb: Know
     assert len({*told}) == len(told)
 
 
-def test_one_bibliography_is_numbered_in_the_order_of_the_text(kb: KnowledgeBase) -> None:
-    answer = report_of(run(kb, request())).answer
+def test_one_bibliography_is_numbered_in_the_order_of_the_text(report: Report) -> None:
+    answer = report.answer
     assert [one.id for one in answer.citations] == list(range(1, len(answer.citations) + 1))
     first = list(dict.fromkeys(number for one in answer.sentences for number in one.citations))
     assert first == sorted(first)
@@ -117,9 +125,8 @@ def test_one_bibliography_is_numbered_in_the_order_of_the_text(kb: KnowledgeBase
 
 
 def test_a_cell_of_the_matrix_is_a_delivered_sentence_that_cites_the_document(
-    kb: KnowledgeBase,
+    report: Report,
 ) -> None:
-    report = report_of(run(kb, request()))
     cited = {one.id: one.document_id for one in report.answer.citations}
     assert report.matrix
     for cell in report.matrix:
@@ -130,16 +137,14 @@ def test_a_cell_of_the_matrix_is_a_delivered_sentence_that_cites_the_document(
     assert told == {cell.facet for cell in report.matrix}
 
 
-def test_sections_and_summary_are_parts_of_the_text(kb: KnowledgeBase) -> None:
-    report = report_of(run(kb, request()))
+def test_sections_and_summary_are_parts_of_the_text(report: Report) -> None:
     text = report.answer.text
     assert report.summary.of(text).startswith("## Summary")
     for section in report.sections:
         assert section.span.of(text).startswith("## ")
 
 
-def test_what_was_read_and_is_not_cited_is_named(kb: KnowledgeBase) -> None:
-    report = report_of(run(kb, request()))
+def test_what_was_read_and_is_not_cited_is_named(report: Report) -> None:
     cited = {one.document_id for one in report.answer.citations}
     unused = [one for one in report.documents if not one.cited]
     assert {one.id for one in report.documents if one.cited} == cited
