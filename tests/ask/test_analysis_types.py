@@ -281,7 +281,7 @@ def test_a_question_is_read_with_what_the_catalogue_holds(kb: KnowledgeBase) -> 
     assert known.entity_types == {"place"}
     assert "owned by" in known.relations
     found = analyse(
-        Question(text="What do bulletins by Ada Moor say of the old grinder since the merger?"),
+        Question(text="What do bulletins by Ada Moor say of the old grinder?"),
         known,
         date(2026, 1, 15),
     )
@@ -289,7 +289,6 @@ def test_a_question_is_read_with_what_the_catalogue_holds(kb: KnowledgeBase) -> 
     assert {(one.kind, one.value) for one in found.constraints} == {
         ("source_type", "bulletin"),
         ("author", "Ada Moor"),
-        ("time", "from 2024-03-01"),
     }
 
 
