@@ -42,7 +42,6 @@ from benchmarks.homes import default_embedder, filled
 from benchmarks.paths import eval_data
 from benchmarks.record import save
 from benchmarks.sets.reading import read_lines
-from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.ingest import run
 from wellread.kb import KnowledgeBase, open_kb
@@ -51,6 +50,7 @@ from wellread.learning.asking_again import Reasked, add, ask_again, could_answer
 from wellread.learning.gap_clusters import clusters_of
 from wellread.serve.features.learning.gap_bodies import gaps_body
 from wellread.store.schema.catalogue_values import Gap
+from wellread.values.answers import Answer, Question
 
 HELD_BACK = "2023"
 MANY = 5_000

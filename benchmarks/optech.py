@@ -27,8 +27,8 @@ from wellread.ingest.settings.collection import CollectionSettings
 from wellread.ingest.settings.id_trees import tree_edges
 from wellread.ingest.settings.mapping import SourceRules
 from wellread.ingest.sources.discover import FoundFile, find_files
-from wellread.locators import Marks
 from wellread.types import Document, Span
+from wellread.values.locators import Marks
 
 EXAMPLES = ROOT / "examples" / "collections"
 SEED = 7

@@ -35,7 +35,6 @@ from benchmarks.latency import FILTERS
 from benchmarks.material import generated_home, pattern, questions
 from benchmarks.record import save
 from benchmarks.release.verdict import LIMITS, Measured, count
-from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.search import search
 from wellread.ask.understand.analyse import analyse
@@ -48,6 +47,7 @@ from wellread.models.readers.trained_model import PairReading, TrainedModel
 from wellread.store.index.lance import PROBES, REFINE
 from wellread.store.index.lance_tables import table_name
 from wellread.types import Filters
+from wellread.values.answers import Question
 
 WARM_UP = 10
 DEPTH = 100

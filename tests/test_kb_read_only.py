@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from tests.serve.conftest import FERRY
 
-from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.search import search
 from wellread.errors import StoreError
@@ -20,6 +19,7 @@ from wellread.kb import open_kb
 from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters
+from wellread.values.answers import Question
 
 QUESTION = "What did the ferry Osprey cost?"
 

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.release.verdict import Measured, count
-from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.search import search
 from wellread.evaluation.cases import Case, Resolver
@@ -33,6 +32,7 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.library.check_text import check
 from wellread.models.base import Embedder
 from wellread.types import Filters
+from wellread.values.answers import Answer, Question
 
 REMOVED, NOT_PROVED, PROBLEMS = "documents_removed", "not_proved", "problems_after"
 COLLECTION = "default"

@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, TypedDict, TypeVar, Unpack
 
-from wellread.answers import Answer, Event, Question
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.search import SearchMode
 from wellread.config import default_home
@@ -26,9 +25,10 @@ from wellread.ingest.settings.folder_settings import OnSettings
 from wellread.kb import Given, KnowledgeBase, open_kb
 from wellread.learning import asking_again
 from wellread.library.searches import Result, find
-from wellread.reports import Facet, Limits, Report, ResearchEvent, ResearchRequest
 from wellread.research.research import last_report, research, usual_limits
 from wellread.types import Filters, Mode
+from wellread.values.answers import Answer, Event, Question
+from wellread.values.reports import Facet, Limits, Report, ResearchEvent, ResearchRequest
 
 T = TypeVar("T")
 

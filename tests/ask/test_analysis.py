@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wellread.answers import Question
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.followups.rewrite import Turn, standalone
 from wellread.ask.understand.vocabulary import Vocabulary, forms_of, people
 from wellread.errors import RequestError
-from wellread.questions import Analysis
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.text.english import MONTHS
 from wellread.text.periods import expressions_of
 from wellread.text.tokens import key_of
 from wellread.types import Filters, Mode
+from wellread.values.answers import Question
+from wellread.values.question import Analysis
 
 TODAY = date(2026, 1, 15)  # a Thursday
 

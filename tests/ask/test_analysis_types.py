@@ -15,14 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from wellread.answers import Question
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.question_type import Named, learned, masked_question
 from wellread.ask.understand.vocabulary import Vocabulary, forms_of, people, vocabulary_of
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.models.base import Purpose
-from wellread.questions import Analysis, QuestionType
 from wellread.store.catalogue.documents.collection_records import stamps_of
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
@@ -31,6 +29,8 @@ from wellread.testing.embedding import ReadableEmbedder
 from wellread.text.parsed import parse
 from wellread.text.tokens import key_of
 from wellread.types import Document, EntityFacts, Relation
+from wellread.values.answers import Question
+from wellread.values.question import Analysis, QuestionType
 
 NODES = [
     EntityNode(

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from wellread.answers import BEFORE, Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
 from wellread.types import Filters
+from wellread.values.answers import BEFORE, Answer, Question
 
 GUIDE = """# Boat house guide
 

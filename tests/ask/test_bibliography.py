@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.library.answer_export import Export, exported
 from wellread.library.recheck import stored_answer
 from wellread.testing.embedding import ReadableEmbedder
+from wellread.values.answers import Question
 
 NEWS = (
     {

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.search import search
@@ -21,6 +20,7 @@ from wellread.library.check_text import CheckedText, GivenText, check, check_tex
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import Judge, ScriptedModel, judging
 from wellread.types import Filters
+from wellread.values.answers import Answer, Question
 
 OUTAGE = (
     "The outage of 14 October lasted nine hours. It cut the power of 310 homes in Oldwick. "

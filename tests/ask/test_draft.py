@@ -7,10 +7,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from wellread.answers import Checked, Verdict, VerdictName
 from wellread.ask.deliver.prune_draft import pruned
 from wellread.ask.write.parse_draft import Draft, Tail, VisibleStream, find_tail, parse_draft
 from wellread.ask.write.prompts import Guard
+from wellread.values.answers import Checked, Verdict, VerdictName
 
 KNOWN = {"e1", "e2", "e3", "e4"}
 TAIL = '\n---\n{"confidence": 0.8, "answered": "partly", "data_gaps": ["costs"], "conflicts": []}'

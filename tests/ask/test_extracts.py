@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.doubles.evidence import evidence_of
 
-from wellread.answers import NOBODY, RELAXED, Evidence, Question, Verdict, VerdictName
 from wellread.ask.aggregate.document_parts import MOST, key_findings
 from wellread.ask.answer import answer, final
 from wellread.ask.verify.confidence import LIMIT_LEFT_OUT, confidence_of_verdicts, of_extracts
@@ -40,6 +39,7 @@ from wellread.models.reader import Reading
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.text.sentences import sentence_spans
 from wellread.types import Document, HeadingMark, Kind, Span
+from wellread.values.answers import NOBODY, RELAXED, Evidence, Question, Verdict, VerdictName
 
 TEXTS = [
     " ".join(f"Sentence {number} of text {text} tells of the harbour." for number in range(40))

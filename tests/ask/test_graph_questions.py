@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from wellread.answers import Question
 from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.plan import clearly_related, find, relational
 from wellread.ask.retrieve.ranking import Found
@@ -18,9 +17,10 @@ from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.errors import UnknownCollectionError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.questions import Analysis, Constraint
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters, Span
+from wellread.values.answers import Question
+from wellread.values.question import Analysis, Constraint
 
 TODAY = date(2026, 5, 1)
 SETTINGS = """\

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from wellread.answers import Question
 from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.plan import clearly_related, relational
 from wellread.ask.retrieve.ranking import Found
@@ -16,9 +15,10 @@ from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.questions import Analysis
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters
+from wellread.values.answers import Question
+from wellread.values.question import Analysis
 
 FUND = "{type: funded_by, target: entry-1}"
 ENTRIES = {

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.past_questions import (
     Comparison,
@@ -27,6 +26,7 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
 from wellread.types import DocumentFacts, PastQuestion, SentenceFeedback
+from wellread.values.answers import Question
 
 RULES = """# Lending rules
 

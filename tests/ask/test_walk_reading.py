@@ -16,10 +16,10 @@ from wellread.ask.aggregate.read.walk_reading import (
     judged,
     learned,
 )
-from wellread.questions import NamedEntity
 from wellread.store.catalogue.graph.relation_network import RelationKind
 from wellread.text.tokens import tokens_of
 from wellread.types import Span
+from wellread.values.question import NamedEntity
 
 GIVEN = examples()
 KNOWN = known_words(GIVEN)

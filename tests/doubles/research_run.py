@@ -8,9 +8,9 @@ from typing import Any, cast
 
 from wellread.kb import KnowledgeBase
 from wellread.models.base import ModelUsage
-from wellread.reports import Facet, Limits, StopReason
 from wellread.research.run_state import RunState
 from wellread.types import Filters
+from wellread.values.reports import Facet, Limits, StopReason
 
 
 class Killed(BaseException):

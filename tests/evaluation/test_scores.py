@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.answers import Answer, Citation, Confidence, Sentence, Table, Verdict, VerdictName
 from wellread.ask.aggregate.queries.result import AggregateResult, Row
 from wellread.evaluation.cases import Case, Expected, Targets, WantedDocument
 from wellread.evaluation.scores import (
@@ -29,6 +28,15 @@ from wellread.evaluation.scores import (
     token_f1,
 )
 from wellread.types import Locator, Span
+from wellread.values.answers import (
+    Answer,
+    Citation,
+    Confidence,
+    Sentence,
+    Table,
+    Verdict,
+    VerdictName,
+)
 
 LISTED = ("doc_a", "doc_b", "doc_c")
 EXPECTED = Expected(

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from wellread.answers import Answer
 from wellread.facade import Wellread
 from wellread.ingest.integrity import damage
 from wellread.ingest.integrity.verify import verify
@@ -25,6 +24,7 @@ from wellread.learning.feedback_giving import give_feedback
 from wellread.store.schema.catalogue_values import REMOVED
 from wellread.store.schema.tables import metadata
 from wellread.testing.embedding import ReadableEmbedder
+from wellread.values.answers import Answer
 
 FERRY = """---
 tags: [quixotic]

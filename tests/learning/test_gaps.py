@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from anyio.from_thread import BlockingPortal
 
-from wellread.answers import Answer, Conflict, Question, VerdictName
 from wellread.ask.answer import answer, final
 from wellread.ask.deliver.reply import gap_kind
 from wellread.errors import ModelError, StoreError
@@ -25,6 +24,7 @@ from wellread.learning.question_patterns import question_patterns
 from wellread.store.schema.catalogue_values import Gap
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters
+from wellread.values.answers import Answer, Conflict, Question, VerdictName
 
 FERRY = """# The ferry
 

@@ -19,7 +19,6 @@ import pytest
 from tests.doubles.research_run import MemoryRun
 from tests.doubles.small_model import serving
 
-from wellread.answers import Answer, Event, Question, TokenEvent
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.search import search
@@ -30,12 +29,13 @@ from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.models.base import ModelUsage, Prompt
 from wellread.models.language.open_language_model import open_model
-from wellread.reports import Facet
 from wellread.research.model_rounds import investigate
 from wellread.research.sections import write_section
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import collect
 from wellread.types import Filters
+from wellread.values.answers import Answer, Event, Question, TokenEvent
+from wellread.values.reports import Facet
 
 logger = logging.getLogger(__name__)
 

@@ -17,13 +17,13 @@ from tests.research.conftest import plan_of
 from wellread.errors import BudgetError, ModelError
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import LanguageModel, Prompt
-from wellread.reports import ProgressEvent, StopReason
 from wellread.research import model_rounds
 from wellread.research.model_rounds import MOST_CALLS, investigate
 from wellread.research.tools import Toolbox
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import Broken, Calling, ScriptedModel
 from wellread.types import Filters
+from wellread.values.reports import ProgressEvent, StopReason
 
 TOWN = Filters(collections=("town",))
 QUESTION = "Who is the captain of the Osprey, and what did the ferry Osprey cost?"

@@ -14,7 +14,6 @@ from tests.doubles.evidence import evidence_of as evidence_texts
 from tests.doubles.obedient import ObedientModel
 from tests.doubles.research_run import MemoryRun
 
-from wellread.answers import Checked, Claim, Evidence, Question
 from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.search import search
 from wellread.ask.understand.analyse import analyse
@@ -22,8 +21,6 @@ from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ask.verify.check_claims import checked
 from wellread.errors import ModelError
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.questions import Analysis
-from wellread.reports import Facet
 from wellread.research.sections import (
     SectionDraft,
     write_section,
@@ -32,6 +29,9 @@ from wellread.research.sections import (
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import Judge, ScriptedModel, judging
 from wellread.types import Filters
+from wellread.values.answers import Checked, Claim, Evidence, Question
+from wellread.values.question import Analysis
+from wellread.values.reports import Facet
 
 TOWN = Filters(collections=("town",))
 QUESTION = "What is known about the ferry Osprey?"

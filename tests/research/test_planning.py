@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.answers import Question
 from wellread.ingest.run import add
 from wellread.kb import open_kb
-from wellread.reports import ResearchRequest
 from wellread.research.planning import LEAST_DATED, MOST_PERIODS, periods_of
 from wellread.research.research import plan_research
 from wellread.testing.embedding import ReadableEmbedder
+from wellread.values.answers import Question
+from wellread.values.reports import ResearchRequest
 
 FIRST, LAST = datetime(1890, 1, 1), datetime(2090, 12, 31)
 DATES = st.lists(st.datetimes(FIRST, LAST, timezones=st.just(UTC)), max_size=40).map(sorted)

@@ -15,13 +15,19 @@ from sqlalchemy.event import listen
 from sqlalchemy.event import remove as unlisten
 from tests.doubles.research_run import Killed
 
-from wellread.answers import Question, VerdictName
 from wellread.ask.retrieve import search as searching
 from wellread.errors import RequestError, UnknownCollectionError, UnknownNameError
 from wellread.ingest.remove import remove_named
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.reports import (
+from wellread.research import rounds as round_module
+from wellread.research.research import begin, last_report, plan_research, research
+from wellread.research.run_state import RunState
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.testing.llm import Calling, ScriptedModel
+from wellread.types import Filters
+from wellread.values.answers import Question, VerdictName
+from wellread.values.reports import (
     Facet,
     Limits,
     PlanEvent,
@@ -31,12 +37,6 @@ from wellread.reports import (
     ResearchEvent,
     ResearchRequest,
 )
-from wellread.research import rounds as round_module
-from wellread.research.research import begin, last_report, plan_research, research
-from wellread.research.run_state import RunState
-from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.llm import Calling, ScriptedModel
-from wellread.types import Filters
 
 ASKED = "Tell me everything about the ferry Osprey"
 TOWN = Filters(collections=("town",))

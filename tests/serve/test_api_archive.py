@@ -13,7 +13,6 @@ from tests.serve.conftest import got
 
 from wellread.ingest.run import add
 from wellread.kb import open_kb
-from wellread.locators import format_time
 from wellread.serve.features.document_views import (
     RecordingsBody,
     TranscriptBody,
@@ -26,6 +25,7 @@ from wellread.serve.features.story_views import StoryListBody
 from wellread.serve.features.timeline_views import TimelineBody, TopicsBody
 from wellread.serve.server.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
+from wellread.values.locators import format_time
 
 SAMPLE = Path(__file__).parents[2] / "src" / "wellread" / "sample"
 MEETING = "Harbour meeting"

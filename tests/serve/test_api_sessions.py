@@ -7,9 +7,9 @@ from typing import Any
 import httpx
 import pytest
 
-from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.kb import KnowledgeBase
+from wellread.values.answers import Question
 
 FERRY = "What did the ferry Osprey cost?"
 AGAIN = "How many passengers does it carry?"

@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.identity import sentence_hash, words_hash
 from wellread.ingest.remove import remove_collection
@@ -28,6 +27,7 @@ from wellread.learning.feedback_giving import (
 )
 from wellread.serve.cli import app
 from wellread.types import Filters
+from wellread.values.answers import Answer, Question
 
 WORDS = "carries ninety passengers"
 HTML = {"accept": "text/html"}

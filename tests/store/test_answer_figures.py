@@ -13,12 +13,12 @@ import time_machine
 from sqlalchemy import Executable, create_engine, select, text
 from tests.learning.ledger import NOW, cited, rated, sentence, unanswered
 
-from wellread.answers import VerdictName
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.asking import answer_facts_records
 from wellread.store.catalogue.learning.answer_figures import Within
 from wellread.store.schema.database import MIGRATIONS
 from wellread.store.schema.learning_tables import answer_facts, answer_steps, answer_topics
+from wellread.values.answers import VerdictName
 
 ALL = Within()
 

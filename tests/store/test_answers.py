@@ -10,7 +10,16 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, update
 
-from wellread.answers import (
+from wellread.codec import to_plain
+from wellread.identity import document_id, version_of
+from wellread.store.catalogue import Catalogue
+from wellread.store.catalogue.asking import answer_records, erasure
+from wellread.store.catalogue.asking.answer_records import without_words
+from wellread.store.catalogue.asking.redaction import RemovedWords
+from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.schema.tables import answers
+from wellread.types import Box, Document, Locator, Span
+from wellread.values.answers import (
     Answer,
     Citation,
     Confidence,
@@ -23,15 +32,6 @@ from wellread.answers import (
     VerdictName,
     View,
 )
-from wellread.codec import to_plain
-from wellread.identity import document_id, version_of
-from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.asking import answer_records, erasure
-from wellread.store.catalogue.asking.answer_records import without_words
-from wellread.store.catalogue.asking.redaction import RemovedWords
-from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
-from wellread.store.schema.tables import answers
-from wellread.types import Box, Document, Locator, Span
 
 TEXT = "The ferry runs at noon."
 OTHER = "Gannets are said to rest."

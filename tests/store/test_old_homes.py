@@ -19,7 +19,6 @@ from sqlalchemy import create_engine, text
 from tests.doubles.postgres_server import Databases
 from typer.testing import CliRunner
 
-from wellread.answers import Question, VerdictName
 from wellread.ask.answer import answer, final
 from wellread.config import load_settings
 from wellread.ingest.backup import export_home
@@ -32,6 +31,7 @@ from wellread.models.embedders.open_embedder import open_embedder
 from wellread.serve.cli import app
 from wellread.store.schema.database import MIGRATIONS
 from wellread.store.schema.tables import HEAD
+from wellread.values.answers import Question, VerdictName
 
 pytestmark = pytest.mark.sqlite_only
 

@@ -10,11 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from wellread.answers import Answer, Citation, Confidence, Sentence, Table, Verdict, VerdictName
 from wellread.identity import document_id, version_of
 from wellread.store.catalogue import Catalogue
 from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Document, Locator, Span
+from wellread.values.answers import (
+    Answer,
+    Citation,
+    Confidence,
+    Sentence,
+    Table,
+    Verdict,
+    VerdictName,
+)
 
 NAMES = ("Osprey", "Heron", "Gannet", "Catalogue")
 METHOD = "what Osprey and Heron are run by"

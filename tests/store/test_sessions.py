@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy.engine import make_url
 
-from wellread.answers import Answer, Confidence, Related
 from wellread.identity import document_id
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.asking.past_answers import _has
 from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Document, EntityFacts
+from wellread.values.answers import Answer, Confidence, Related
 
 
 @pytest.fixture

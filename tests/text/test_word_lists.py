@@ -34,9 +34,9 @@ TECHNICAL = (
     "testing/",
     "models/",
     "library/",
-    "questions.py",
-    "answer_blocks.py",
-    "reports.py",
+    "values/question.py",
+    "values/answer_blocks.py",
+    "values/reports.py",
     "ingest/loaders/",
     "ingest/parsing/confinement.py",
 )

@@ -16,18 +16,6 @@ from functools import partial
 
 from anyio import to_thread
 
-from wellread.answers import (
-    EXTRACTIVE,
-    Answer,
-    Event,
-    Evidence,
-    FinalEvent,
-    Question,
-    SentenceEvent,
-    Step,
-    StepEvent,
-    Usage,
-)
 from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.deliver import answer_reuse
 from wellread.ask.deliver.cite import cite, rivals_told
@@ -63,12 +51,24 @@ from wellread.ask.verify.confidence import Verified, declined, of_catalogue, ver
 from wellread.ask.verify.conflicts import disputed, stated_of
 from wellread.ask.write.drafting import Drafting, Writers, Written, write
 from wellread.ask.write.extracts import extracts_of
-from wellread.calls import Work, ended
 from wellread.errors import RequestError, WellreadError
 from wellread.identity import LOCAL, random_id
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import asked_by, check_rights, drawn_from
-from wellread.questions import Analysis
+from wellread.values.answers import (
+    EXTRACTIVE,
+    Answer,
+    Event,
+    Evidence,
+    FinalEvent,
+    Question,
+    SentenceEvent,
+    Step,
+    StepEvent,
+    Usage,
+)
+from wellread.values.calls import Work, ended
+from wellread.values.question import Analysis
 
 Explain = Callable[[Analysis, Found], None]
 in_thread = to_thread.run_sync

@@ -13,7 +13,6 @@ from datetime import date
 from itertools import chain
 from typing import Literal
 
-from wellread.answers import Question
 from wellread.ask.aggregate.execute import execute
 from wellread.ask.aggregate.facts import facts, said_by
 from wellread.ask.aggregate.queries.query import CatalogueQuery, Noun, Topic
@@ -30,10 +29,11 @@ from wellread.ask.understand.question_parts import asks_amount
 from wellread.ask.understand.time_windows import days_in, of_days
 from wellread.ask.understand.vocabulary import Vocabulary, respelt, vocabulary_of
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis, QuestionType
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.text.parsed import parse
 from wellread.types import Filters, Hit
+from wellread.values.answers import Question
+from wellread.values.question import Analysis, QuestionType
 
 Strategy = Callable[[KnowledgeBase, Analysis], Found | None]
 DOCUMENTS: Literal["documents"] = "documents"

@@ -26,7 +26,6 @@ from pydantic import (
 from wellread.errors import RequestError
 from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
-from wellread.questions import QuestionType
 from wellread.types import (
     Document,
     DocumentFacts,
@@ -38,6 +37,7 @@ from wellread.types import (
     Span,
     TimeMark,
 )
+from wellread.values.question import QuestionType
 
 _CLOCK = re.compile(r"(?:(\d+):)?(\d{1,2}):(\d{2})")
 

@@ -18,7 +18,6 @@ import anyio
 import yaml
 from anyio import to_thread
 
-from wellread.answers import Answer, Question
 from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.answer import answer, final
 from wellread.ask.plan import find
@@ -45,10 +44,11 @@ from wellread.evaluation.scores import (
     score,
 )
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.learning.gap_records import Filing
 from wellread.types import Filters
+from wellread.values.answers import Answer, Question
+from wellread.values.question import Analysis
 
 ALL = "all"
 # What decides the figures, and holds no secret.

@@ -18,11 +18,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.answers import CATALOGUE, NOBODY, Answer
 from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.retrieve.ranking import Found
 from wellread.evaluation.cases import Case, Targets
-from wellread.questions import QuestionType
+from wellread.values.answers import CATALOGUE, NOBODY, Answer
+from wellread.values.question import QuestionType
 
 Ranking = Sequence[frozenset[str]]
 Grades = Mapping[str, float]

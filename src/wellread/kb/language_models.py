@@ -17,13 +17,13 @@ from typing import Literal
 from anyio import to_thread
 
 from wellread.ask_settings import BudgetSettings, GenerationSettings, Role
-from wellread.calls import ANSWER, MODEL_CALL, Call, Work, ended
 from wellread.errors import BudgetError, ModelError, StoreError
 from wellread.models.base import LanguageModel, Piece, Prompt
 from wellread.models.prices import tariff_of
 from wellread.models.recording import RecordedModel
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.run_logs import Limit
+from wellread.values.calls import ANSWER, MODEL_CALL, Call, Work, ended
 
 logger = logging.getLogger(__name__)
 

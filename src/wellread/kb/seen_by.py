@@ -14,7 +14,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from wellread.answers import Question
 from wellread.errors import RequestError, UnknownNameError
 from wellread.identity import EVERYTHING, NOBODY, Asker, Everything
 from wellread.kb import KnowledgeBase, Parts
@@ -27,6 +26,7 @@ from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.readable_catalogue import ReadableCatalogue
 from wellread.store.rights.restricted_database import Reads, RestrictedReaders
 from wellread.types import Filters
+from wellread.values.answers import Question
 
 _VIEWS = "views"  # under which a knowledge base holds them
 MOST_VIEWS = 256  # askers whose views are held, those that asked last

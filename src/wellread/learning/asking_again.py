@@ -21,7 +21,6 @@ import numpy as np
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from numpy.typing import NDArray
 
-from wellread.answers import BEFORE, CATALOGUE, NOBODY, Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.search import search
 from wellread.codec import from_plain
@@ -36,6 +35,7 @@ from wellread.store.catalogue.learning.gap_records import OUTDATED
 from wellread.store.schema.catalogue_values import Gap
 from wellread.text.parsed import parse
 from wellread.types import Filters, Passage
+from wellread.values.answers import BEFORE, CATALOGUE, NOBODY, Answer, Question
 
 logger = logging.getLogger(__name__)
 

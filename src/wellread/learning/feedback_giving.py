@@ -21,7 +21,6 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
 
-from wellread.answers import Answer
 from wellread.codec import storable, to_plain
 from wellread.errors import RequestError, UnknownNameError, WellreadError
 from wellread.identity import sentence_hash, tagged_hash, words_hash
@@ -30,6 +29,7 @@ from wellread.library.recheck import stored_answer
 from wellread.store.catalogue.learning.feedback_records import FeedbackMark
 from wellread.store.schema.feedback_values import BetterCitation, Feedback, Score, SentenceRating
 from wellread.types import Span
+from wellread.values.answers import Answer
 
 LONGEST = 10_000  # characters of an explanation, a comment or a correction
 BEST = 100

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
-from wellread.questions import LearnedPreference, Preferences, SourceRule
 from wellread.store.catalogue.learning.preference_records import KeptPreferences
+from wellread.values.question import LearnedPreference, Preferences, SourceRule
 
 LOW, HIGH = 30.0, 80.0  # a rating below or from which an answer says something of its sources
 LEAST = 3  # answers that say the same of a source

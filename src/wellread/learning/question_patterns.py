@@ -9,11 +9,11 @@ from datetime import date, datetime
 from typing import Literal
 from weakref import WeakKeyDictionary
 
-from wellread.answers import NOBODY
 from wellread.identity import sentence_hash
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.learning.question_counts import AskedQuestion, CitedTopic
 from wellread.text.parsed import parse
+from wellread.values.answers import NOBODY
 
 Unit = Literal["day", "month"]
 DAYS = 62  # up to which periods are days; longer times are told by month

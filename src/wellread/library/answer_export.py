@@ -6,7 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from wellread.answer_text import (
+from wellread.ask.deliver.cite import styled
+from wellread.ask_settings import Style
+from wellread.kb import KnowledgeBase
+from wellread.store.schema.catalogue_values import StoredAnswer
+from wellread.text.words import harmless
+from wellread.values.answer_text import (
     PLAIN,
     as_rendered,
     disagreement,
@@ -17,12 +22,7 @@ from wellread.answer_text import (
     table_lines,
     target,
 )
-from wellread.answers import NOBODY, Answer, Citation, Sentence
-from wellread.ask.deliver.cite import styled
-from wellread.ask_settings import Style
-from wellread.kb import KnowledgeBase
-from wellread.store.schema.catalogue_values import StoredAnswer
-from wellread.text.words import harmless
+from wellread.values.answers import NOBODY, Answer, Citation, Sentence
 
 Format = Literal["markdown"]
 MEDIA_TYPES: dict[Format, str] = {"markdown": "text/markdown; charset=utf-8"}

@@ -14,7 +14,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
-from wellread.answers import (
+from wellread.ask.verify.check_claims import NUMBER, checked
+from wellread.ask.verify.judge import judged_now
+from wellread.errors import UnknownNameError
+from wellread.kb import KnowledgeBase
+from wellread.store.catalogue.asking.redaction import BLANK
+from wellread.store.schema.catalogue_values import StoredAnswer
+from wellread.text.parsed import parse
+from wellread.types import Document, DocumentFacts, Hit, Passage, Span
+from wellread.values.answers import (
     CATALOGUE,
     Answer,
     Checked,
@@ -25,15 +33,7 @@ from wellread.answers import (
     Verdict,
     VerdictName,
 )
-from wellread.ask.verify.check_claims import NUMBER, checked
-from wellread.ask.verify.judge import judged_now
-from wellread.errors import UnknownNameError
-from wellread.kb import KnowledgeBase
-from wellread.locators import Marks, link_to
-from wellread.store.catalogue.asking.redaction import BLANK
-from wellread.store.schema.catalogue_values import StoredAnswer
-from wellread.text.parsed import parse
-from wellread.types import Document, DocumentFacts, Hit, Passage, Span
+from wellread.values.locators import Marks, link_to
 
 Standing = Literal["same", "still_said", "reworded", "changed", "gone"]
 STANDINGS: Mapping[Standing, str] = {

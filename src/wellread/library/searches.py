@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wellread.answers import Question
 from wellread.ask.retrieve.search import SearchMode, search
 from wellread.ask.understand.vocabulary import respelt, vocabulary_of
 from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.library.named_things import known_values
-from wellread.locators import Marks
 from wellread.text.parsed import parse
 from wellread.types import DocumentFacts, Filters, Hit, Locator, Mark, Passage, Span
+from wellread.values.answers import Question
+from wellread.values.locators import Marks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

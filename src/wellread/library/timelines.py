@@ -12,12 +12,12 @@ from wellread.ask.retrieve.search import check_collections
 from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.library.named_things import near
-from wellread.locators import Marks
 from wellread.store.catalogue.graph.mention_records import MentioningDocument
 from wellread.store.catalogue.stories.story_rows import Story, StoryItem
 from wellread.text.names import key_of
 from wellread.text.sentences import sentence_spans
 from wellread.types import DocumentFacts, Filters, Locator, Span
+from wellread.values.locators import Marks
 
 EVERY_DOCUMENT = 1_000_000
 Taken = Literal["collection", "entity", "story"]

@@ -16,7 +16,6 @@ import numpy as np
 from anyio import CancelScope, to_thread
 from numpy.typing import NDArray
 
-from wellread.calls import EMBED_PASSAGE, EMBED_QUERY, Call
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import (
     Closeable,
@@ -41,6 +40,7 @@ from wellread.models.prices import (
     tokens_of,
     warn_unpriced,
 )
+from wellread.values.calls import EMBED_PASSAGE, EMBED_QUERY, Call
 
 Record = Callable[[Call], None]
 

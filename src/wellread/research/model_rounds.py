@@ -19,14 +19,12 @@ from anyio import CapacityLimiter, create_task_group, to_thread
 
 from wellread.ask.write.drafting import plan
 from wellread.ask_settings import Role
-from wellread.calls import RESEARCH
 from wellread.codec import from_plain, to_plain
 from wellread.errors import BudgetError, ModelError, WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.models.base import Exchange, ModelUsage, Prompt, TextDelta, ToolCall
 from wellread.models.prompts import fence_of, fenced, template
 from wellread.models.recording import RecordedModel
-from wellread.reports import MOST_FACETS, Facet, ProgressEvent, StopReason
 from wellread.research.call_lines import ROUTES, Watch, calls_in
 from wellread.research.run_state import RoundsEnd, RunState
 from wellread.research.tools import (
@@ -40,6 +38,8 @@ from wellread.research.tools import (
     tools,
 )
 from wellread.text.words import harmless
+from wellread.values.calls import RESEARCH
+from wellread.values.reports import MOST_FACETS, Facet, ProgressEvent, StopReason
 
 logger = logging.getLogger(__name__)
 

@@ -18,7 +18,6 @@ from typing import Any
 
 from anyio import to_thread
 
-from wellread.answers import Question
 from wellread.ask.plan import read_as
 from wellread.ask.planning_call import planned
 from wellread.ask.retrieve.direct import shared_topic, whole_side
@@ -27,16 +26,6 @@ from wellread.ask.understand.followups.conversation import Opened, opened, prefe
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
-from wellread.locators import Marks, format_time
-from wellread.questions import Analysis, Constraint
-from wellread.reports import (
-    MOST_FACETS,
-    Facet,
-    FacetKind,
-    Limits,
-    ResearchPlan,
-    ResearchRequest,
-)
 from wellread.text.english_common import (
     ALL_THERE_IS,
     COMMON_WORDS,
@@ -46,6 +35,17 @@ from wellread.text.english_common import (
 )
 from wellread.text.parsed import parse
 from wellread.types import DocumentFacts, Filters, Hit, Passage
+from wellread.values.answers import Question
+from wellread.values.locators import Marks, format_time
+from wellread.values.question import Analysis, Constraint
+from wellread.values.reports import (
+    MOST_FACETS,
+    Facet,
+    FacetKind,
+    Limits,
+    ResearchPlan,
+    ResearchRequest,
+)
 
 FIRST_LOOK = 200  # passages of the search that the facets are read off
 MOST_NEIGHBOURS = 6  # of the entities named

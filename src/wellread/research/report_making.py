@@ -12,7 +12,24 @@ from dataclasses import dataclass, field, replace
 
 from anyio import to_thread
 
-from wellread.answers import (
+from wellread.ask.answer import answer, final
+from wellread.ask.deliver.cite import CitedText, add_draft, flat, styled
+from wellread.ask.deliver.prune_draft import pruned, unflagged
+from wellread.ask.deliver.reply import flagged_note, unflagged_extracts
+from wellread.ask.understand.followups.conversation import Opened
+from wellread.identity import tagged_hash
+from wellread.kb import KnowledgeBase
+from wellread.research.planning import Planned
+from wellread.research.run_state import RunState
+from wellread.research.sections import (
+    SectionDraft,
+    Sections,
+    draft_of,
+    sections_of,
+    write_report,
+)
+from wellread.types import Span
+from wellread.values.answers import (
     BEFORE,
     EXTRACTIVE,
     NOBODY,
@@ -24,15 +41,8 @@ from wellread.answers import (
     Step,
     Usage,
 )
-from wellread.ask.answer import answer, final
-from wellread.ask.deliver.cite import CitedText, add_draft, flat, styled
-from wellread.ask.deliver.prune_draft import pruned, unflagged
-from wellread.ask.deliver.reply import flagged_note, unflagged_extracts
-from wellread.ask.understand.followups.conversation import Opened
-from wellread.identity import tagged_hash
-from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis
-from wellread.reports import (
+from wellread.values.question import Analysis
+from wellread.values.reports import (
     WARNINGS,
     DatedSentence,
     Facet,
@@ -44,16 +54,6 @@ from wellread.reports import (
     ReportSection,
     ResearchEvent,
 )
-from wellread.research.planning import Planned
-from wellread.research.run_state import RunState
-from wellread.research.sections import (
-    SectionDraft,
-    Sections,
-    draft_of,
-    sections_of,
-    write_report,
-)
-from wellread.types import Span
 
 IN_SUMMARY = 4  # extracts, where no answer is the summary
 LEAST_DATED = 3  # sources, from which there is a timeline

@@ -15,23 +15,12 @@ from typing import Any
 
 from anyio import to_thread
 
-from wellread.answers import Question
 from wellread.ask.deliver.reply import limits_of_gap
 from wellread.ask.retrieve.search import check_collections
 from wellread.codec import from_plain, to_plain
 from wellread.errors import RequestError, UnknownNameError, WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import asked_by, check_rights, drawn_from
-from wellread.reports import (
-    Limits,
-    NumberedEvent,
-    PlanEvent,
-    Report,
-    ReportEvent,
-    ResearchEvent,
-    ResearchPlan,
-    ResearchRequest,
-)
 from wellread.research.model_rounds import investigate
 from wellread.research.planning import (
     Planned,
@@ -46,6 +35,17 @@ from wellread.research.rounds import search_plan, search_titles
 from wellread.research.run_state import RunState, held, here
 from wellread.store.catalogue.asking.research_records import ResearchRun
 from wellread.store.catalogue.learning.gap_records import Filing
+from wellread.values.answers import Question
+from wellread.values.reports import (
+    Limits,
+    NumberedEvent,
+    PlanEvent,
+    Report,
+    ReportEvent,
+    ResearchEvent,
+    ResearchPlan,
+    ResearchRequest,
+)
 
 in_thread = to_thread.run_sync
 

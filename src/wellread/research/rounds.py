@@ -15,13 +15,13 @@ from anyio import to_thread
 from wellread.ask.retrieve.search import look
 from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis
-from wellread.reports import Facet, ProgressEvent
 from wellread.research.planning import MOST_TITLES, topic_of
 from wellread.research.run_state import BEHIND, RunState, hits_from_plain, hits_to_plain
 from wellread.text.parsed import parse
 from wellread.text.tokens import tokens_of
 from wellread.types import DocumentFacts, Filters, Hit
+from wellread.values.question import Analysis
+from wellread.values.reports import Facet, ProgressEvent
 
 DEPTH = 40  # passages of one search
 MOST = 4  # titles that are searched for

@@ -17,14 +17,14 @@ from typing import Any, Literal
 
 from anyio import Lock, to_thread
 
-from wellread.answers import Evidence
 from wellread.errors import RequestError, StoreError
 from wellread.kb import KnowledgeBase
-from wellread.locators import Marks
 from wellread.models.base import ModelUsage
 from wellread.models.reader import Excerpt
-from wellread.reports import Facet, Limits, StopReason
 from wellread.types import Filters, Hit
+from wellread.values.answers import Evidence
+from wellread.values.locators import Marks
+from wellread.values.reports import Facet, Limits, StopReason
 
 RUNS_FOLDER = "research"  # of the home; locked files of each run at work or in a queue
 _WORK, _QUEUE = ".lock", ".queue.lock"

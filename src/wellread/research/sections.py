@@ -18,7 +18,6 @@ from typing import Any
 
 from anyio import to_thread
 
-from wellread.answers import EXTRACTIVE, NOBODY, Checked, Claim, Evidence, Usage
 from wellread.ask.deliver.prune_draft import Deliverable, pruned
 from wellread.ask.retrieve.ranking import overlap
 from wellread.ask.verify.check_claims import checked as check_claims
@@ -33,13 +32,14 @@ from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
 from wellread.models.base import Prompt
 from wellread.models.prompts import fence_of, fenced, template
-from wellread.questions import Analysis
-from wellread.reports import Facet, FacetKind, ProgressEvent, StopReason
 from wellread.research.model_rounds import PACKAGE, Heard, ask_in_turn
 from wellread.research.planning import ABOUT, subject_stems, telling_words, topic_of
 from wellread.research.run_state import Pool, RunState, evidence_of
 from wellread.text.parsed import parse
 from wellread.types import Hit
+from wellread.values.answers import EXTRACTIVE, NOBODY, Checked, Claim, Evidence, Usage
+from wellread.values.question import Analysis
+from wellread.values.reports import Facet, FacetKind, ProgressEvent, StopReason
 
 PASSAGES = 24  # nearest ones of a facet that are looked at
 PIECES = 8  # of evidence that a model writes one section from

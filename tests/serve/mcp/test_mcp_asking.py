@@ -12,9 +12,23 @@ from markdown_it import MarkdownIt
 from mcp import Client
 from tests.serve.mcp.conftest import MODES, text_of
 
-from wellread.answers import Answer, Citation, Confidence, Sentence, Table, Verdict, VerdictName
 from wellread.kb import KnowledgeBase
-from wellread.reports import (
+from wellread.serve.mcp import asking_tools
+from wellread.serve.mcp.answer_results import part_of
+from wellread.serve.mcp.mcp_server import mcp_server
+from wellread.serve.mcp.results import MOST_TOKENS, tokens_of
+from wellread.serve.mcp.served import Served
+from wellread.types import Filters, Locator, Span
+from wellread.values.answers import (
+    Answer,
+    Citation,
+    Confidence,
+    Sentence,
+    Table,
+    Verdict,
+    VerdictName,
+)
+from wellread.values.reports import (
     Facet,
     PlanEvent,
     ProgressEvent,
@@ -26,12 +40,6 @@ from wellread.reports import (
     ResearchPlan,
     ResearchRequest,
 )
-from wellread.serve.mcp import asking_tools
-from wellread.serve.mcp.answer_results import part_of
-from wellread.serve.mcp.mcp_server import mcp_server
-from wellread.serve.mcp.results import MOST_TOKENS, tokens_of
-from wellread.serve.mcp.served import Served
-from wellread.types import Filters, Locator, Span
 
 TOOLS = ["ask", "research", "search", "fetch", "open_source", "list_documents", "check_text"]
 

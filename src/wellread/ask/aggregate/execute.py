@@ -37,11 +37,11 @@ from wellread.ask.aggregate.trends import newest, trends
 from wellread.ask.aggregate.walk_result import walked
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis
 from wellread.store.catalogue.documents.aggregates import FIELDS
 from wellread.store.catalogue.graph.relation_network import Direction
 from wellread.text.periods import window_of
 from wellread.types import Filters, Kind
+from wellread.values.question import Analysis
 
 MOST_ROWS = 1_000
 MOST_NAMES, MOST_HOPS = 20, 4

@@ -28,14 +28,14 @@ from wellread.ask.aggregate.read.read_facts import OF_A_TEXT, Fact, FactAsked, r
 from wellread.ask.understand.mentions import LIKELY, SURE, Meant
 from wellread.ask.understand.question_parts import asked_items, defines, without
 from wellread.kb import KnowledgeBase
-from wellread.locators import Marks, format_time
-from wellread.questions import Analysis
 from wellread.store.catalogue.documents.aggregates import Entry
 from wellread.text.english_common import ANY_ITEMS
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans, shortened
 from wellread.text.tokens import ARTICLES, key_of
 from wellread.types import Document, PageMark, Span, TimeMark
+from wellread.values.locators import Marks, format_time
+from wellread.values.question import Analysis
 
 STRATEGY = "facts of the catalogue"
 MOST_TOLD = 25  # documents, one line each

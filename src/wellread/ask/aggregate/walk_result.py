@@ -10,13 +10,13 @@ from wellread.ask.aggregate.queries.holding import nodes_of
 from wellread.ask.aggregate.queries.query import CatalogueQuery, EntityKey, Hop, Walk
 from wellread.ask.aggregate.queries.result import AggregateResult, Row, Scope
 from wellread.ask.aggregate.read.read_walks import related_both_ways
-from wellread.questions import Constraint
 from wellread.store.catalogue.graph.entity_graph import MOST_HOPS, Graph
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.store.catalogue.graph.relation_network import Direction, Edge, Neighbour, Path
 from wellread.text.english import PARTICIPLES, PREPOSITIONS
 from wellread.text.names import plural
 from wellread.types import Filters
+from wellread.values.question import Constraint
 
 MOST_NODES = 5_000  # that one hop starts from
 MOST_BETWEEN = 10

@@ -15,13 +15,13 @@ from datetime import UTC, date, datetime
 from functools import cache, lru_cache
 from importlib.metadata import version
 
-from wellread.answers import Answer, Question
 from wellread.ask.retrieve.rated_questions import reach_of_flags
 from wellread.ask.understand.followups.conversation import Opened
 from wellread.codec import to_plain
 from wellread.config import Settings
 from wellread.identity import random_id, tagged_hash
 from wellread.kb import KnowledgeBase
+from wellread.values.answers import Answer, Question
 
 # Sections of the settings that shape no answer; what they do to the material shows in its stamp.
 SHAPELESS = {

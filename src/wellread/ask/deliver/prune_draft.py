@@ -6,9 +6,9 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from wellread.answers import Checked, Evidence, VerdictName
 from wellread.ask.retrieve.rated_questions import flagged_sentences
 from wellread.kb import KnowledgeBase
+from wellread.values.answers import Checked, Evidence, VerdictName
 
 _HEADING = re.compile(r"\s{0,3}(#{1,6})(?:\s|\Z)|\s*(?:\*\*[^*\n]+\*\*:?|__[^_\n]+__:?)\s*\Z")
 _MARKS = re.compile(r"[\s>*+•‣▪\-_|:.)\]\[\d]*")

@@ -16,14 +16,12 @@ from importlib.resources import files
 from itertools import chain, islice, zip_longest
 from typing import Any
 
-from wellread.answers import NOBODY, Answer, Confidence, Question, Related
 from wellread.ask.aggregate.queries.result import scope_of
 from wellread.ask.deliver.reply import RELATED, RELATED_SIMILARITY, Reply
 from wellread.ask.understand.followups.conversation import Opened
 from wellread.ask.understand.followups.rewrite import references_of
 from wellread.identity import random_id
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.store.catalogue.graph.relation_network import Neighbour
 from wellread.text.english_followups import (
@@ -38,6 +36,8 @@ from wellread.text.parsed import parse
 from wellread.text.tokens import tokens_of
 from wellread.text.words import visible
 from wellread.types import DocumentFacts, Filters, Hit
+from wellread.values.answers import NOBODY, Answer, Confidence, Question, Related
+from wellread.values.question import Analysis
 
 SUBJECTS = 3  # entities whose links are followed
 LOOKED_AT = 12  # links of an entity; a hub's are not read to their end

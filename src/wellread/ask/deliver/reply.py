@@ -10,7 +10,22 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
 
-from wellread.answers import (
+from wellread.ask.deliver.cite import CitedText, cite_extracts, styled
+from wellread.ask.retrieve.ranking import Found
+from wellread.ask.retrieve.rated_questions import flagged_of_documents
+from wellread.ask.understand.question_parts import parts_of
+from wellread.ask.understand.vocabulary import is_everyday
+from wellread.ask.verify.confidence import DISPUTED, LIMIT_LEFT_OUT, declined, of_extracts
+from wellread.ask.verify.conflicts import Disagreement, conflict_of, told
+from wellread.ask.write.drafting import Written
+from wellread.ask.write.extracts import Extract, Extracts
+from wellread.codec import to_plain
+from wellread.kb import KnowledgeBase
+from wellread.store.schema.catalogue_values import GapKind
+from wellread.text.parsed import parse
+from wellread.text.tokens import Token
+from wellread.types import AppliedLimit, Filters, Span
+from wellread.values.answers import (
     CATALOGUE,
     EXTRACTIVE,
     LIMITED,
@@ -26,22 +41,7 @@ from wellread.answers import (
     Table,
     Usage,
 )
-from wellread.ask.deliver.cite import CitedText, cite_extracts, styled
-from wellread.ask.retrieve.ranking import Found
-from wellread.ask.retrieve.rated_questions import flagged_of_documents
-from wellread.ask.understand.question_parts import parts_of
-from wellread.ask.understand.vocabulary import is_everyday
-from wellread.ask.verify.confidence import DISPUTED, LIMIT_LEFT_OUT, declined, of_extracts
-from wellread.ask.verify.conflicts import Disagreement, conflict_of, told
-from wellread.ask.write.drafting import Written
-from wellread.ask.write.extracts import Extract, Extracts
-from wellread.codec import to_plain
-from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis, Constraint, ConstraintKind
-from wellread.store.schema.catalogue_values import GapKind
-from wellread.text.parsed import parse
-from wellread.text.tokens import Token
-from wellread.types import AppliedLimit, Filters, Span
+from wellread.values.question import Analysis, Constraint, ConstraintKind
 
 HELD = 0.5  # of a part's own words, from which a passage counts as about it
 MOST_TERMS = 3  # by which a question without a name is called

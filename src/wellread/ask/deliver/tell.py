@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from wellread.answers import CATALOGUE, Table, Verdict, VerdictName
 from wellread.ask.aggregate.queries.result import AggregateKind, AggregateResult, Place, Row
 from wellread.ask.deliver.cite import CitedText, Source
 from wellread.ask.deliver.reply import Reply, flagged_note
@@ -14,10 +13,11 @@ from wellread.ask.retrieve.rated_questions import flagged_of_documents
 from wellread.ask.verify.check_claims import is_quotation
 from wellread.errors import StoreError
 from wellread.kb import KnowledgeBase
-from wellread.locators import Marks
 from wellread.text.parsed import parse
 from wellread.text.sentences import QUOTED, first_sentence, is_sentence
 from wellread.types import DocumentFacts, Span
+from wellread.values.answers import CATALOGUE, Table, Verdict, VerdictName
+from wellread.values.locators import Marks
 
 SHOWN_ROWS = 25  # in the text; the table has all
 CITED_DOCUMENTS = 3  # of one row

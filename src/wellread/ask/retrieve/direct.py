@@ -17,12 +17,12 @@ from wellread.ask.retrieve.relax import search_within
 from wellread.ask.retrieve.search import look
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
-from wellread.locators import Marks
-from wellread.questions import Analysis
 from wellread.text.parsed import parse
 from wellread.text.tokens import key_of, tokens_of
 from wellread.text.words import stem
 from wellread.types import Filters, Hit
+from wellread.values.locators import Marks
+from wellread.values.question import Analysis
 
 ONE_THING = ("factual", "temporal")  # types of question that ask for one thing
 DEEP = 60  # hits among which the words of one speaker are looked for

@@ -9,17 +9,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.answers import Evidence
 from wellread.errors import ModelError
 from wellread.kb import KnowledgeBase
-from wellread.locators import Marks
 from wellread.models.reader import Excerpt, Ranking, Scores
 from wellread.models.word_pieces import count_tokens
-from wellread.questions import Constraint
 from wellread.store.catalogue.graph.relation_network import Path
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
 from wellread.types import Candidate, Filters, Hit, ListRank, Span
+from wellread.values.answers import Evidence
+from wellread.values.locators import Marks
+from wellread.values.question import Constraint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.answers import Answer
 from wellread.identity import Everything, sentence_hash, sentence_words
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import edited_by
@@ -24,6 +23,7 @@ from wellread.store.catalogue.learning.expiry import places_quoted, rests_on
 from wellread.store.schema.feedback_values import BetterCitation, Feedback
 from wellread.text.sentences import sentence_spans
 from wellread.types import DocumentFacts, PastQuestion, SentenceFeedback
+from wellread.values.answers import Answer
 
 AT_ONCE = 64  # that are read whole, the nearest first
 

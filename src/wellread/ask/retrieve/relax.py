@@ -13,16 +13,16 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
-from wellread.answers import Evidence
 from wellread.ask.retrieve.ranking import SearchTrace, reranked
 from wellread.ask.retrieve.search import Searched, by_preference, look
 from wellread.ask.understand.question_parts import WRITTEN
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis, Constraint, ConstraintKind
 from wellread.text.english import SAYING
 from wellread.text.english_questions import TOLD_THEN
 from wellread.text.sentences import sentence_spans
 from wellread.types import KINDS, Filters, Hit, Span
+from wellread.values.answers import Evidence
+from wellread.values.question import Analysis, Constraint, ConstraintKind
 
 LONGEST = 24  # months that are named one by one
 # Words by which a question asks for what was said or published then, not for what happened.

@@ -20,8 +20,8 @@ from wellread.kb import KnowledgeBase, Parts
 from wellread.kb.seen_by import whole_of
 from wellread.models.reader import Excerpt, Ranking
 from wellread.models.readers.proximity import room_for_words
-from wellread.questions import Analysis, SourceRule, fitting
 from wellread.types import Candidate, DocumentFacts, Filters, Hit, ListRank, Passage
+from wellread.values.question import Analysis, SourceRule, fitting
 
 logger = logging.getLogger(__name__)
 

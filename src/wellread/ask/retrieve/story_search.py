@@ -18,11 +18,11 @@ from wellread.ask.retrieve.ranking import Retrieval, SearchTrace, varied
 from wellread.ask.retrieve.relax import Within, search_within
 from wellread.ask.retrieve.search import look, search
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis
 from wellread.store.catalogue.stories.story_rows import ItemKey, ItemPlace, Story
 from wellread.text.english_questions import NEWS_ASKED
 from wellread.text.sentences import HEAD, headline
 from wellread.types import DocumentFacts, Filters, Hit, Span
+from wellread.values.question import Analysis
 
 WINDOW = timedelta(days=30)  # looked at when the asker names no time
 ITEM_CHARACTERS = 2_000  # of an item that are given on

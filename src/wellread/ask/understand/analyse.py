@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from wellread.answers import Question
 from wellread.ask.understand.mentions import (
     Mention,
     entities_of,
@@ -26,10 +25,11 @@ from wellread.ask.understand.time_windows import Times, windows_of
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.errors import RequestError
 from wellread.models.base import Embedder
-from wellread.questions import Analysis, NamedEntity, QuestionType
 from wellread.text.english_common import CAUSES, EVERYTHING
 from wellread.text.parsed import parse
 from wellread.types import Mode, Span
+from wellread.values.answers import Question
+from wellread.values.question import Analysis, NamedEntity, QuestionType
 
 LONGEST_QUESTION = 4_000
 TELLING = 1_000  # characters that its type is told by

@@ -13,7 +13,6 @@ from typing import Literal
 
 from wellread.ask.understand.question_parts import Limit, limit
 from wellread.ask.understand.vocabulary import SHORT, Named, Vocabulary, is_everyday, runs_in
-from wellread.questions import ConstraintKind, NamedEntity
 from wellread.store.catalogue.documents.aggregates import Entry
 from wellread.store.catalogue.documents.name_keys import file_key, initials, one_of, title_keys
 from wellread.text.english import MONTHS, STOP_WORDS
@@ -34,6 +33,7 @@ from wellread.text.names import singular
 from wellread.text.parsed import parse
 from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, plain, plain_at, tokens_of
 from wellread.types import Filters, Span
+from wellread.values.question import ConstraintKind, NamedEntity
 
 MOST_NAMESAKES = 3
 _QUOTES = "\"“”«»`'‘’"

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from wellread.questions import Constraint, ConstraintKind, NamedEntity
 from wellread.text.english import NUMBER_WORDS, POINTED_AT
 from wellread.text.english_common import (
     ASKS_FOR,
@@ -43,6 +42,7 @@ from wellread.text.names import is_acronym, singular
 from wellread.text.parsed import parse
 from wellread.text.words import stem
 from wellread.types import Filters, Kind, Span
+from wellread.values.question import Constraint, ConstraintKind, NamedEntity
 
 _DANGLING = re.compile(r"\s+([,;:?.!])")
 _REPEATED = re.compile(r"([,;:])\s*(?=[,;:?.!])")

@@ -18,7 +18,6 @@ from datetime import UTC, date, datetime, time, timedelta
 from wellread.ask.understand.question_parts import Limit, asked_part, limit
 from wellread.ask.understand.source_limits import source_noun
 from wellread.ask.understand.vocabulary import Vocabulary
-from wellread.questions import NamedEntity
 from wellread.text.english_followups import AFTER_TIME, AMOUNT, BEFORE_TIME, PUBLISHED, TOLD
 from wellread.text.periods import (
     RELATIVE,
@@ -29,6 +28,7 @@ from wellread.text.periods import (
     month_of,
 )
 from wellread.types import Filters, Span
+from wellread.values.question import NamedEntity
 
 LOOK_BACK = 80  # characters before a date that tell what it is
 _RANGE = re.compile(r"\b(?P<word>between|from|in|during)\s+(?:the\s+)?$", re.IGNORECASE)

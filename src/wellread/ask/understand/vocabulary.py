@@ -22,7 +22,6 @@ from weakref import WeakKeyDictionary
 
 from rapidfuzz.distance import OSA
 
-from wellread.answers import Question
 from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens
 from wellread.store.base import Index
@@ -58,6 +57,7 @@ from wellread.text.parsed import parse
 from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, tokens_of
 from wellread.text.words import stem
 from wellread.types import KINDS, Filters, Kind
+from wellread.values.answers import Question
 
 MOST_TITLE_WORDS = 8  # of a document that a question may refer to
 MOST_WORDS = 12  # of a name

@@ -16,15 +16,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from wellread.answers import (
-    BEFORE,
-    Checked,
-    Claim,
-    Confidence,
-    Evidence,
-    Verdict,
-    VerdictName,
-)
 from wellread.ask.retrieve.past_questions import SimilarQuestion, asked_before, corrections
 from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.rated_questions import RatedAnswer, flagged_sentences
@@ -35,13 +26,22 @@ from wellread.ask.verify.confidence import of_correction, of_expert
 from wellread.ask.write.drafting import Written
 from wellread.identity import sentence_hash
 from wellread.kb import KnowledgeBase
-from wellread.locators import Marks
-from wellread.questions import Analysis
 from wellread.store.catalogue.asking.redaction import BLANK
 from wellread.store.catalogue.learning.expiry import places_quoted
 from wellread.store.schema.feedback_values import BetterCitation
 from wellread.text.parsed import parse
 from wellread.types import Filters, Hit, PastQuestion
+from wellread.values.answers import (
+    BEFORE,
+    Checked,
+    Claim,
+    Confidence,
+    Evidence,
+    Verdict,
+    VerdictName,
+)
+from wellread.values.locators import Marks
+from wellread.values.question import Analysis
 
 PASSAGES = 8  # of its sources that are read
 METHOD = "expert"

@@ -13,7 +13,6 @@ from typing import Literal
 
 from anyio import to_thread
 
-from wellread.answers import RELAXED, Checked, Confidence, Evidence, Verdict, VerdictName
 from wellread.ask.aggregate.queries.result import CATALOGUE_SURE
 from wellread.ask.retrieve.ranking import Found
 from wellread.ask.verify.check_claims import VERBATIM
@@ -24,7 +23,8 @@ from wellread.ask.write.drafting import Written
 from wellread.ask.write.extracts import Extracts, extracts_of
 from wellread.ask.write.parse_draft import Answered
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis
+from wellread.values.answers import RELAXED, Checked, Confidence, Evidence, Verdict, VerdictName
+from wellread.values.question import Analysis
 
 HIGH, MEDIUM = 0.75, 0.5
 Band = Literal["high", "medium", "low", "none"]

@@ -18,10 +18,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from difflib import SequenceMatcher
 
-from wellread.answers import Conflict, Evidence, Sentence, View
 from wellread.ask.understand.question_parts import Expected, expected_of, units_asked
 from wellread.ask.write.extract_score import tells, told_in
-from wellread.questions import Analysis
 from wellread.text.english import (
     AUXILIARIES,
     BE,
@@ -36,6 +34,8 @@ from wellread.text.english_questions import ORDINALS
 from wellread.text.parsed import parse
 from wellread.text.words import stem
 from wellread.types import Span
+from wellread.values.answers import Conflict, Evidence, Sentence, View
+from wellread.values.question import Analysis
 
 MOST_VIEWS = 5
 ON_TOPIC = 0.3  # of the question's words, that a sentence has which repeats another but for a value

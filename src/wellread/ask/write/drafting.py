@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 
 from anyio import to_thread
 
-from wellread.answers import Claim, Conflict, Evidence, TokenEvent, Usage
 from wellread.ask.retrieve.rated_questions import FlaggedSentences, flagged_sentences
 from wellread.ask.write.parse_draft import Answered, VisibleStream, parse_draft
 from wellread.ask.write.prompts import SourceFacts, build_prompt, guard_of, source_facts
@@ -21,7 +20,8 @@ from wellread.errors import BudgetError, ModelError
 from wellread.kb import KnowledgeBase
 from wellread.models.base import ModelUsage, TextDelta
 from wellread.models.recording import RecordedModel
-from wellread.questions import Analysis
+from wellread.values.answers import Claim, Conflict, Evidence, TokenEvent, Usage
+from wellread.values.question import Analysis
 
 logger = logging.getLogger(__name__)
 

@@ -20,7 +20,6 @@ from importlib import resources
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.answers import Evidence
 from wellread.ask.retrieve.relax import is_theirs, sentences_of
 from wellread.ask.understand.planted_orders import planted_in
 from wellread.models.base import Embedder
@@ -28,6 +27,7 @@ from wellread.models.reader import PassageReader
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
 from wellread.types import Span
+from wellread.values.answers import Evidence
 
 WINDOW = 120  # words; 80 lose .08 of the questions (measured on seven sets)
 AROUND = 3_000  # characters on each side of a stretch in which its list or table is looked for

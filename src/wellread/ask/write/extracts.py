@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from wellread.answers import Evidence, Verdict, VerdictName
 from wellread.ask.understand.planted_orders import planted_in
 from wellread.ask.write.extract_score import (
     AROUND,
@@ -32,9 +31,10 @@ from wellread.ask.write.extract_score import (
 )
 from wellread.errors import ModelError
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis
 from wellread.text.parsed import parse
 from wellread.types import Span
+from wellread.values.answers import Evidence, Verdict, VerdictName
+from wellread.values.question import Analysis
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from wellread.identity import document_id, passage_id, version_of
-from wellread.locators import Marks
 from wellread.text.sentences import sentence_spans
 from wellread.types import Document, Passage, Span
+from wellread.values.locators import Marks
 
 TINY = 0.25  # of the size: a section below this joins the next one
 FULL_ENOUGH = 0.5  # of the size: a paragraph's end from here on is a good place to stop

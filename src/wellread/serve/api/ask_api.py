@@ -13,7 +13,6 @@ from fastapi import APIRouter, Depends, Response
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
-from wellread.answers import Event, FinalEvent, Question
 from wellread.ask.aggregate.execute import CatalogueRequest
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.ranking import Found
@@ -21,7 +20,6 @@ from wellread.ask.retrieve.search import check_collections
 from wellread.errors import RequestError, WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.library.check_text import GivenText, check, check_texts
-from wellread.questions import Analysis
 from wellread.serve.api.middleware import may_ask
 from wellread.serve.error_shapes import INTERNAL, Problem, problem_of
 from wellread.serve.features.asking.answer_bodies import AskResponse, answer_body, event_body
@@ -40,6 +38,8 @@ from wellread.serve.features.catalogue_queries import (
 from wellread.serve.guards.asking_rights import Kb
 from wellread.text.periods import first_moment, last_moment, window_of
 from wellread.types import Filters, Kind, Mode
+from wellread.values.answers import Event, FinalEvent, Question
+from wellread.values.question import Analysis
 
 logger = logging.getLogger(__name__)
 

@@ -16,11 +16,9 @@ from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field, StringConstraints
 
-from wellread.answers import Answer, Citation, Question
 from wellread.ask.answer import answer, final
 from wellread.ask.plan import reading
 from wellread.kb import KnowledgeBase
-from wellread.reports import ProgressEvent, Report, ReportEvent, ResearchRequest
 from wellread.research.research import research, usual_limits
 from wellread.serve.api.middleware import may_ask
 from wellread.serve.api.queries import StrictModel
@@ -35,6 +33,8 @@ from wellread.serve.features.asking.archive_answers import (
 from wellread.serve.features.bodies import ErrorBody
 from wellread.serve.guards.asking_rights import Kb
 from wellread.types import Mode
+from wellread.values.answers import Answer, Citation, Question
+from wellread.values.reports import ProgressEvent, Report, ReportEvent, ResearchRequest
 
 LONGEST_ID = 200
 FINISHING = 15.0  # seconds after its limit until research that did not stop by itself is stopped

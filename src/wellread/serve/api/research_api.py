@@ -12,10 +12,8 @@ from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from pydantic import ConfigDict, Field, StringConstraints
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
-from wellread.answers import Question
 from wellread.errors import UnknownNameError, WellreadError
 from wellread.kb import KnowledgeBase
-from wellread.reports import Limits, ResearchPlan, ResearchRequest
 from wellread.research.research import begin, plan_research, usual_limits
 from wellread.serve.api.ask_api import AskRequest, TimeWindow, question_of
 from wellread.serve.api.middleware import may_ask
@@ -44,6 +42,8 @@ from wellread.serve.features.researching.research_tasks import (
 from wellread.serve.guards.asking_rights import Kb
 from wellread.store.catalogue.asking.research_records import ResearchRun
 from wellread.types import Kind
+from wellread.values.answers import Question
+from wellread.values.reports import Limits, ResearchPlan, ResearchRequest
 
 logger = logging.getLogger(__name__)
 

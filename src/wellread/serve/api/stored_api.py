@@ -7,7 +7,6 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 from pydantic import Field, StringConstraints
 
-from wellread.answers import Answer
 from wellread.ask_settings import Style
 from wellread.errors import UnknownNameError
 from wellread.ingest.remove import remove_conversation
@@ -31,6 +30,7 @@ from wellread.serve.features.asking.stored_answers import (
 from wellread.serve.guards.asking_rights import Kb
 from wellread.store.catalogue.asking.past_answers import SessionFacts
 from wellread.store.schema.catalogue_values import StoredAnswer
+from wellread.values.answers import Answer
 
 MOST_LISTED = 1_000
 

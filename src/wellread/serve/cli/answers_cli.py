@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-from wellread.answer_text import as_rendered
-from wellread.answers import Answer
 from wellread.ask_settings import Style
 from wellread.errors import RequestError, UnknownNameError
 from wellread.ingest.remove import remove_conversation
@@ -32,6 +30,8 @@ from wellread.serve.features.asking.stored_answers import (
 )
 from wellread.serve.terminal import Terminal, terminal_of
 from wellread.text.words import harmless
+from wellread.values.answer_text import as_rendered
+from wellread.values.answers import Answer
 
 app = typer.Typer(rich_markup_mode=None)
 answers_app = typer.Typer(

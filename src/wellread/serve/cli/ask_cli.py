@@ -14,15 +14,11 @@ import anyio
 import typer
 from rich.text import Text
 
-from wellread.answer_text import as_rendered
-from wellread.answers import Answer, Event, Question, StepEvent, TokenEvent
 from wellread.ask.answer import Explain, answer, final
 from wellread.ask.plan import find, reading
 from wellread.ask.retrieve.ranking import Found, pack
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis
-from wellread.reports import ProgressEvent, ReportEvent, ResearchRequest
 from wellread.serve.cli.options import (
     Kinds,
     ReadBy,
@@ -49,6 +45,10 @@ from wellread.serve.features.asking.past_beside import past_beside, print_past
 from wellread.serve.progress import shown, status_line
 from wellread.serve.terminal import Terminal, terminal_of
 from wellread.types import Mode
+from wellread.values.answer_text import as_rendered
+from wellread.values.answers import Answer, Event, Question, StepEvent, TokenEvent
+from wellread.values.question import Analysis
+from wellread.values.reports import ProgressEvent, ReportEvent, ResearchRequest
 
 app = typer.Typer(rich_markup_mode=None)
 

@@ -12,12 +12,12 @@ from rich.text import Text
 
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
-from wellread.reports import Facet, ResearchPlan, ResearchRequest
 from wellread.research.research import plan_research
 from wellread.serve.error_shapes import problem_of
 from wellread.serve.features.researching.research_plans import added, dropped
 from wellread.serve.features.researching.research_print import print_plan
 from wellread.serve.terminal import Terminal
+from wellread.values.reports import Facet, ResearchPlan, ResearchRequest
 
 REFUSED = 3  # exit status
 PROMPT = "Enter goes on · drop 2 4 · add WORDS · no › "

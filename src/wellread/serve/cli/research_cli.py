@@ -13,11 +13,8 @@ import anyio
 import typer
 from rich.text import Text
 
-from wellread.answer_text import as_rendered
-from wellread.answers import Question
 from wellread.errors import RequestError, WellreadError
 from wellread.kb import KnowledgeBase
-from wellread.reports import Limits, Report, ReportEvent, ResearchPlan, ResearchRequest
 from wellread.research.research import begin, plan_research, research, usual_limits
 from wellread.serve.cli.options import Kinds, Since, Speakers, Topics, Until, filters_of
 from wellread.serve.cli.plan_editor import agreed, somebody_types
@@ -43,6 +40,9 @@ from wellread.serve.features.researching.research_print import (
 from wellread.serve.features.researching.research_tasks import cancel_run
 from wellread.serve.terminal import Terminal, terminal_of
 from wellread.store.catalogue.asking.research_records import ResearchRun
+from wellread.values.answer_text import as_rendered
+from wellread.values.answers import Question
+from wellread.values.reports import Limits, Report, ReportEvent, ResearchPlan, ResearchRequest
 
 app = typer.Typer(rich_markup_mode=None)
 

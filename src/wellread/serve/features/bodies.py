@@ -10,9 +10,9 @@ from urllib.parse import quote, urlencode
 from pydantic import BaseModel, ConfigDict, field_validator
 from pydantic.alias_generators import to_camel
 
-from wellread.locators import link_to
 from wellread.text.words import harmless
 from wellread.types import DocumentFacts, Kind, Locator, Span
+from wellread.values.locators import link_to
 
 
 class PlainBody(BaseModel):

@@ -11,13 +11,13 @@ from rich.text import Text
 
 from wellread.library.named_things import WholeDocument
 from wellread.library.recordings import Recording, Recordings, Transcript, Turn
-from wellread.locators import Marks, format_time, link_to
 from wellread.serve.features.bodies import Body, PlaceBody, SpanBody, document_view, view_url
 from wellread.serve.features.entity_views import EntityRefBody
 from wellread.serve.terminal import SHORT_ID, day_words, fold, right, table, whole
 from wellread.store.catalogue.documents.listings import DocumentPage, ListedDocument
 from wellread.text.words import harmless
 from wellread.types import DocumentFacts, Kind
+from wellread.values.locators import Marks, format_time, link_to
 
 MOST_SPEAKERS = 4
 

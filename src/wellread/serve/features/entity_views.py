@@ -11,7 +11,6 @@ from rich.text import Text
 
 from wellread.kb import KnowledgeBase
 from wellread.library.timelines import naming_sentence
-from wellread.locators import Marks
 from wellread.serve.error_shapes import Problem, problem_of_status
 from wellread.serve.features.bodies import Body, SourceBody, SpanBody, document_view
 from wellread.serve.terminal import fold, table, whole
@@ -20,6 +19,7 @@ from wellread.store.catalogue.graph.mention_records import MentioningDocument
 from wellread.store.catalogue.graph.relation_network import Neighbour
 from wellread.text.words import harmless
 from wellread.types import Span
+from wellread.values.locators import Marks
 
 AROUND = 300  # characters looked at on both sides of a mention for its sentence
 NO_TYPE = "(no type)"

@@ -11,7 +11,6 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from wellread.calls import EMBED_PASSAGE
 from wellread.errors import SourceError
 from wellread.kb import KnowledgeBase
 from wellread.kb.language_models import Level, Period, Standing, dollars
@@ -22,6 +21,7 @@ from wellread.serve.features.home_reports import JobSourceBody
 from wellread.serve.terminal import SHORT_ID, right, table, whole
 from wellread.store.catalogue.run_logs import ItemStatus, Job, Total
 from wellread.text.words import harmless
+from wellread.values.calls import EMBED_PASSAGE
 
 Moment = Annotated[
     str, BeforeValidator(lambda given: given.isoformat() if isinstance(given, datetime) else given)

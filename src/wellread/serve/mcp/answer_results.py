@@ -11,7 +11,6 @@ from datetime import datetime
 
 from pydantic import Field
 
-from wellread.answers import Answer, Citation, Sentence, Table, VerdictName
 from wellread.ask.deliver.cite import relevances
 from wellread.models.word_pieces import count_tokens
 from wellread.serve.features.asking.answer_bodies import (
@@ -26,6 +25,7 @@ from wellread.serve.features.bodies import Body
 from wellread.serve.mcp.places import source_of
 from wellread.serve.mcp.served import Call
 from wellread.types import Kind, Mode
+from wellread.values.answers import Answer, Citation, Sentence, Table, VerdictName
 
 OVERHEAD = 30  # tokens of a sentence or a citation beside its own words
 

@@ -9,12 +9,19 @@ from anyio import to_thread
 from mcp.types import CallToolResult
 from pydantic import Field
 
-from wellread.answer_text import escaped
-from wellread.answers import Answer, FinalEvent, Question, StepEvent
 from wellread.ask.answer import answer
 from wellread.ask.retrieve.search import check_collections
 from wellread.errors import WellreadError
-from wellread.reports import (
+from wellread.research.research import research, usual_limits
+from wellread.serve.features.bodies import Body
+from wellread.serve.mcp.answer_results import AnswerResult, answer_result, part_of
+from wellread.serve.mcp.arguments import AskArguments, Asking, ResearchArguments
+from wellread.serve.mcp.result_markdown import answer_markdown
+from wellread.serve.mcp.results import fitted, told
+from wellread.serve.mcp.served import Call, closing
+from wellread.values.answer_text import escaped
+from wellread.values.answers import Answer, FinalEvent, Question, StepEvent
+from wellread.values.reports import (
     Limits,
     PlanEvent,
     ProgressEvent,
@@ -24,13 +31,6 @@ from wellread.reports import (
     ResearchRequest,
     StopReason,
 )
-from wellread.research.research import research, usual_limits
-from wellread.serve.features.bodies import Body
-from wellread.serve.mcp.answer_results import AnswerResult, answer_result, part_of
-from wellread.serve.mcp.arguments import AskArguments, Asking, ResearchArguments
-from wellread.serve.mcp.result_markdown import answer_markdown
-from wellread.serve.mcp.results import fitted, told
-from wellread.serve.mcp.served import Call, closing
 
 MOST_READ = 40  # documents that a result lists; it says how many there are
 

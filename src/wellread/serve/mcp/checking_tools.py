@@ -5,8 +5,6 @@ from __future__ import annotations
 from mcp.types import CallToolResult
 from pydantic import Field
 
-from wellread.answer_text import escaped
-from wellread.answers import Sentence, VerdictName
 from wellread.errors import RequestError
 from wellread.library.check_text import CheckedText, GivenText, check, check_texts
 from wellread.models.word_pieces import count_tokens
@@ -17,6 +15,8 @@ from wellread.serve.mcp.result_markdown import citation_line
 from wellread.serve.mcp.results import fitted, told
 from wellread.serve.mcp.served import Call
 from wellread.types import Filters
+from wellread.values.answer_text import escaped
+from wellread.values.answers import Sentence, VerdictName
 
 QUOTED = 3  # tokens of a passage for each of the sentence, at a guess
 

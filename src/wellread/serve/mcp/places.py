@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from wellread.errors import RequestError, UnknownNameError
 from wellread.library.named_things import whole
 from wellread.library.searches import around
-from wellread.locators import Marks
 from wellread.models.word_pieces import count_tokens
 from wellread.serve.mcp.served import Served
 from wellread.store.catalogue.documents.listings import ListedDocument
 from wellread.types import Document, Span
+from wellread.values.locators import Marks
 
 VERSION = 8  # hex digits of a version that tell it apart
 CHARACTERS_PER_TOKEN = 4

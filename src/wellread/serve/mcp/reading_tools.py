@@ -9,10 +9,8 @@ from functools import partial
 from mcp.types import CallToolResult
 from pydantic import Field
 
-from wellread.answer_text import escaped, target
 from wellread.library.named_things import listed
 from wellread.library.searches import Result, find
-from wellread.locators import Marks, link_to
 from wellread.serve.features.bodies import Body, view_url
 from wellread.serve.mcp.arguments import (
     FetchArguments,
@@ -33,6 +31,8 @@ from wellread.serve.mcp.results import BUDGETS, exactly, fitted, told
 from wellread.serve.mcp.served import FILL, Call
 from wellread.store.catalogue.documents.listings import ListedDocument
 from wellread.types import Filters, Kind, Locator, Span
+from wellread.values.answer_text import escaped, target
+from wellread.values.locators import Marks, link_to
 
 MOST_FOUND = 10
 DEEP = 3  # times as many passages are looked at, since those that one fetch shows are one result

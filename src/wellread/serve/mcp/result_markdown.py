@@ -8,16 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from wellread.answer_text import (
-    PLAIN,
-    disagreement,
-    escaped,
-    escaped_row,
-    markers_after,
-    target,
-    without_links,
-)
-from wellread.answers import Answer, Conflict, VerdictName
 from wellread.serve.mcp.answer_results import (
     AnswerPart,
     AnswerResult,
@@ -26,6 +16,16 @@ from wellread.serve.mcp.answer_results import (
     ToldBody,
 )
 from wellread.text.words import harmless
+from wellread.values.answer_text import (
+    PLAIN,
+    disagreement,
+    escaped,
+    escaped_row,
+    markers_after,
+    target,
+    without_links,
+)
+from wellread.values.answers import Answer, Conflict, VerdictName
 
 UNDECIDED = "No answer in this material."
 LONGEST = 80  # characters of a sentence that is named again

@@ -11,13 +11,19 @@ from typing import Any, TypeVar
 from anyio import to_thread
 from fastapi import Request
 
-from wellread.answers import Answer, FinalEvent, Question, SentenceEvent, Step, StepEvent
 from wellread.ask.answer import answer
 from wellread.ask.deliver.related import to_no_question
 from wellread.errors import WellreadError
 from wellread.identity import random_id
 from wellread.kb import KnowledgeBase
-from wellread.reports import (
+from wellread.research.research import research, usual_limits
+from wellread.serve.features.asking.answer_bodies import answer_body
+from wellread.serve.openai.answer_markdown import AnswerMarkdown, Shown, answer_markdown
+from wellread.serve.openai.conversation_input import Conversation
+from wellread.serve.openai.model_names import NamedModel
+from wellread.types import EarlierTurn, Filters
+from wellread.values.answers import Answer, FinalEvent, Question, SentenceEvent, Step, StepEvent
+from wellread.values.reports import (
     PlanEvent,
     ProgressEvent,
     Report,
@@ -25,12 +31,6 @@ from wellread.reports import (
     ResearchPlan,
     ResearchRequest,
 )
-from wellread.research.research import research, usual_limits
-from wellread.serve.features.asking.answer_bodies import answer_body
-from wellread.serve.openai.answer_markdown import AnswerMarkdown, Shown, answer_markdown
-from wellread.serve.openai.conversation_input import Conversation
-from wellread.serve.openai.model_names import NamedModel
-from wellread.types import EarlierTurn, Filters
 
 T = TypeVar("T")
 STEPS = {

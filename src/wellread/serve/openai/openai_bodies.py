@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from wellread.answers import Usage
 from wellread.serve.features.bodies import PlainBody
 from wellread.serve.openai.answer_markdown import AnswerMarkdown, address, sources_in_order
 from wellread.serve.openai.delivery import Delivered, wellread_fields
+from wellread.values.answers import Usage
 
 
 class UrlCitationBody(PlainBody):

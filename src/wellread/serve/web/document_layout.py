@@ -13,7 +13,6 @@ from itertools import groupby, pairwise
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-from wellread.locators import Marks, format_time, link_to
 from wellread.types import (
     Document,
     HeadingMark,
@@ -24,6 +23,7 @@ from wellread.types import (
     SpeakerMark,
     TimeMark,
 )
+from wellread.values.locators import Marks, format_time, link_to
 
 SECONDS_BETWEEN_TIMES = 30.0
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from wellread.answers import Answer, Sentence
 from wellread.errors import RequestError
 from wellread.identity import sentence_hash, words_hash
 from wellread.kb import KnowledgeBase
@@ -17,6 +16,7 @@ from wellread.store.schema.feedback_values import (
     Score,
     SentenceRating,
 )
+from wellread.values.answers import Answer, Sentence
 
 FAULT = {"true": True, "false": False}
 

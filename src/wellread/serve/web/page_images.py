@@ -20,9 +20,9 @@ from PIL import Image
 from wellread.errors import SourceError
 from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
-from wellread.locators import Marks
 from wellread.store.schema.catalogue_values import SourceRecord
 from wellread.types import Box, Document, DocumentFacts, PageMark, Span
+from wellread.values.locators import Marks
 
 DOTS_PER_INCH = 108
 POINTS_PER_INCH = 72

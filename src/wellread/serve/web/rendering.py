@@ -14,14 +14,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from pydantic import BaseModel
 from starlette.templating import Jinja2Templates
 
-from wellread.answer_blocks import draft_html
-from wellread.answers import VerdictName
-from wellread.locators import format_time
 from wellread.serve.error_shapes import OPENAI_PATH, Problem
 from wellread.serve.features.job_views import JobBody
 from wellread.serve.guards.route_rules import rules
 from wellread.store.schema.account_values import Rights
 from wellread.text.words import harmless
+from wellread.values.answer_blocks import draft_html
+from wellread.values.answers import VerdictName
+from wellread.values.locators import format_time
 
 NAVIGATION = (
     ("/", "Ask"),

@@ -19,12 +19,12 @@ from typing import Literal
 
 from anyio import to_thread
 
-from wellread.answers import Answer, Event, FinalEvent, Question, StepEvent
 from wellread.ask.answer import answer
 from wellread.errors import UnknownNameError, WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import reads_all_of
 from wellread.serve.error_shapes import INTERNAL, Problem, problem_of, problem_of_status
+from wellread.values.answers import Answer, Event, FinalEvent, Question, StepEvent
 
 logger = logging.getLogger(__name__)
 

@@ -10,10 +10,10 @@ from typing import Literal
 from wellread.ask.retrieve.ranking import Found
 from wellread.ask.retrieve.search import check_collections
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis
 from wellread.store.catalogue.documents.aggregates import Entry
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.types import Filters, Span
+from wellread.values.question import Analysis
 
 AggregateKind = Literal["count", "list", "text", "relation", "gap", "coverage", "trend"]
 CATALOGUE_SURE = 0.95  # how sure a result is whose question leaves no doubt

@@ -50,8 +50,8 @@ from wellread.ask.retrieve.relax import narrowed
 from wellread.ask.retrieve.story_search import WINDOW
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis, Constraint
 from wellread.types import Filters
+from wellread.values.question import Analysis, Constraint
 
 logger = logging.getLogger(__name__)
 

@@ -18,7 +18,6 @@ from wellread.ask.aggregate.read.catalogue_reading import FACTS, NOUN, PERSON, j
 from wellread.ask.understand.mentions import LIKELY, SURE, Meant, Name, meant_by, people_in
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis
 from wellread.store.catalogue.documents.aggregates import Entry
 from wellread.store.catalogue.documents.name_keys import FILE, INITIALS, MAIN, TITLE, cut, one_of
 from wellread.text.english import PREPOSITIONS, STOP_WORDS
@@ -26,6 +25,7 @@ from wellread.text.english_common import DETERMINERS, DOCUMENT_NOUNS, SPOKEN_NOU
 from wellread.text.names import is_acronym, singular
 from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, tokens_of
 from wellread.types import KINDS, Filters, Kind
+from wellread.values.question import Analysis
 
 Fact = str  # a reading of the model
 OF_A_TEXT = frozenset({"abstract", "definition", "contribution", "summary"})

@@ -34,7 +34,6 @@ from wellread.ask.aggregate.read.walk_reading import (
 from wellread.ask.retrieve.search import check_collections
 from wellread.ask.understand.vocabulary import ALIASED, Named, Vocabulary, vocabulary_of
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis, Constraint, NamedEntity
 from wellread.store.catalogue.graph.entity_graph import Graph
 from wellread.store.catalogue.graph.relation_network import RelationKind
 from wellread.text.english import PREPOSITIONS, STOP_WORDS
@@ -42,6 +41,7 @@ from wellread.text.names import singular
 from wellread.text.tokens import ARTICLES, Token, tokens_of
 from wellread.text.words import stem
 from wellread.types import Span
+from wellread.values.question import Analysis, Constraint, NamedEntity
 
 UNNAMED = "←"  # how the inverse of a relation begins that has no name for it
 FRAMES = ("things that {words} N", "things that are {words} N", "what {words} N", "{words} N")

@@ -17,8 +17,6 @@ import yaml
 from anyio import to_thread
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from wellread.answer_text import plain_text
-from wellread.answers import LIMITED, NOBODY, Answer, Question, Usage
 from wellread.ask.understand.followups.rewrite import Turn, standalone
 from wellread.ask.understand.planted_orders import planted_in
 from wellread.ask.understand.vocabulary import MOST_TITLE_WORDS, Vocabulary, vocabulary_of
@@ -26,10 +24,12 @@ from wellread.errors import SettingsError
 from wellread.identity import random_id
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import whole_of
-from wellread.questions import Analysis, Length, Preferences
 from wellread.store.catalogue.asking.redaction import BLANK
 from wellread.store.schema.catalogue_values import REMOVED
 from wellread.text.sentences import sentence_spans
+from wellread.values.answer_text import plain_text
+from wellread.values.answers import LIMITED, NOBODY, Answer, Question, Usage
+from wellread.values.question import Analysis, Length, Preferences
 
 MOST_TURNS = 8  # the first one of a session, and the newest
 # What a session may be called by who asks: it stands in addresses.

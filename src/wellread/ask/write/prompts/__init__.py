@@ -18,16 +18,16 @@ from urllib.parse import urlsplit
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from wellread.answers import Claim, Evidence
 from wellread.ask.retrieve.relax import text_of
 from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
 from wellread.models.base import Prompt
-from wellread.questions import Analysis
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.text.sentences import sentence_spans
 from wellread.text.words import visible
 from wellread.types import DocumentFacts
+from wellread.values.answers import Claim, Evidence
+from wellread.values.question import Analysis
 
 SHINGLE = 8  # words in a row that only the prompt has: a sentence with them repeats it
 LONGEST_LINE, MOST_LINES = 300, 20  # of what a model says beside its answer

@@ -8,7 +8,6 @@ from itertools import combinations
 from rich.console import Console
 from rich.text import Text
 
-from wellread.answers import Answer
 from wellread.ask.aggregate.execute import CatalogueRequest, worked_out
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
@@ -20,6 +19,7 @@ from wellread.serve.features.catalogue_queries import (
 )
 from wellread.text.sentences import sentence_spans
 from wellread.types import Filters, Span
+from wellread.values.answers import Answer
 
 REACH = 600  # characters on either side of a quotation that are looked at
 NEIGHBOURS = 2  # sentences on either side that are shown

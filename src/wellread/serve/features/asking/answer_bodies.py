@@ -7,7 +7,11 @@ from typing import Literal
 
 from pydantic import Field
 
-from wellread.answers import (
+from wellread.ask.deliver.cite import relevances
+from wellread.serve.features.asking.past_beside import PastQuestionBody
+from wellread.serve.features.bodies import Body, SourceBody, SpanBody, view_url
+from wellread.types import Mode
+from wellread.values.answers import (
     Answer,
     Citation,
     Event,
@@ -18,10 +22,6 @@ from wellread.answers import (
     TokenEvent,
     VerdictName,
 )
-from wellread.ask.deliver.cite import relevances
-from wellread.serve.features.asking.past_beside import PastQuestionBody
-from wellread.serve.features.bodies import Body, SourceBody, SpanBody, view_url
-from wellread.types import Mode
 
 
 class CitationBody(SourceBody):

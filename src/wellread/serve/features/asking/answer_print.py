@@ -14,14 +14,14 @@ from rich.padding import Padding
 from rich.text import Text
 from rich.theme import Theme
 
-from wellread.answer_blocks import CLOSE, MARK, OPEN, tokens_of
-from wellread.answers import NOBODY, Answer, Citation, Conflict, Sentence, VerdictName
 from wellread.kb.language_models import dollars
 from wellread.serve.features.asking.answer_additions import QuoteContextBody
 from wellread.serve.features.asking.answer_bodies import EvidenceBody
 from wellread.serve.features.passage_views import print_source
 from wellread.serve.terminal import INDENT, linked, print_link, shortened
 from wellread.text.words import harmless
+from wellread.values.answer_blocks import CLOSE, MARK, OPEN, tokens_of
+from wellread.values.answers import NOBODY, Answer, Citation, Conflict, Sentence, VerdictName
 
 LONGEST_QUOTE = 240
 CITED, MARKED = "cited", "marked"  # the styles of a marker, and of what answers in a quotation

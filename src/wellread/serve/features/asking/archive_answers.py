@@ -15,18 +15,18 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from wellread.answer_text import markers_after, with_markers
-from wellread.answers import Answer, Citation, Question, VerdictName
 from wellread.ask.deliver.cite import flat, of_one_speaker, sources_of, styled
 from wellread.ask.plan import find, reading
 from wellread.ask.retrieve.ranking import pack
 from wellread.kb import KnowledgeBase
-from wellread.locators import format_time
-from wellread.reports import ProgressEvent, Report
 from wellread.serve.features.bodies import PlainBody
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
 from wellread.types import Span
+from wellread.values.answer_text import markers_after, with_markers
+from wellread.values.answers import Answer, Citation, Question, VerdictName
+from wellread.values.locators import format_time
+from wellread.values.reports import ProgressEvent, Report
 
 LIMITED = "based on limited information"
 MOST_PARTIAL = 5  # places that are named when the time is up

@@ -15,13 +15,13 @@ from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.deliver.reply import notes_of
 from wellread.ask.retrieve.ranking import Found, Retrieval, SearchTrace
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis, ConstraintKind, QuestionType
 from wellread.serve.features.asking.answer_bodies import AskResponse
 from wellread.serve.features.bodies import Body, RankBody
 from wellread.serve.terminal import fold, right, table
 from wellread.store.catalogue.graph.relation_network import Path
 from wellread.text.words import harmless
 from wellread.types import Filters, Hit, Mode
+from wellread.values.question import Analysis, ConstraintKind, QuestionType
 
 LISTED = 5  # candidates of each list that the terminal shows
 DROPPED = 10

@@ -14,7 +14,6 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from wellread.answers import EXTRACTIVE, NOBODY, Answer
 from wellread.ask.retrieve.past_questions import SimilarQuestion, like, same, similar_questions
 from wellread.ask.retrieve.rated_questions import FlaggedSentences, flagged_sentences, shown_text
 from wellread.errors import UnknownCollectionError
@@ -22,6 +21,7 @@ from wellread.kb import KnowledgeBase
 from wellread.serve.features.bodies import Body
 from wellread.serve.terminal import INDENT, print_link
 from wellread.text.words import harmless
+from wellread.values.answers import EXTRACTIVE, NOBODY, Answer
 
 
 class PastQuestionBody(Body):

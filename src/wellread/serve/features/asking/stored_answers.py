@@ -10,7 +10,6 @@ from rich.padding import Padding
 from rich.table import Column
 from rich.text import Text
 
-from wellread.answers import Answer, VerdictName
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
 from wellread.library.recheck import Rechecked, Standing
@@ -20,6 +19,7 @@ from wellread.serve.terminal import INDENT, SHORT_ID, print_link, right, table, 
 from wellread.store.catalogue.asking.past_answers import SessionFacts
 from wellread.store.schema.catalogue_values import StoredAnswer
 from wellread.text.words import harmless
+from wellread.values.answers import Answer, VerdictName
 
 LONGEST_TITLE = 200  # characters of what a session is called
 AROUND = 500  # characters shown on either side of an opened citation

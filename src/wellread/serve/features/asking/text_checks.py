@@ -8,7 +8,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from wellread.answers import VerdictName
 from wellread.ask.deliver.cite import shared
 from wellread.library.check_text import CheckedText
 from wellread.serve.features.asking.answer_bodies import (
@@ -20,6 +19,7 @@ from wellread.serve.features.asking.answer_bodies import (
 from wellread.serve.features.bodies import Body
 from wellread.serve.terminal import INDENT, right, shortened, table
 from wellread.text.words import harmless
+from wellread.values.answers import VerdictName
 
 LONGEST_QUOTE = 240
 

@@ -18,12 +18,12 @@ from wellread.learning.preferences_learned import (
     set_consent,
     set_preferences,
 )
-from wellread.questions import Language, Length, Preferences, RuleKind, SourceRule
 from wellread.serve.features.bodies import Body
 from wellread.serve.terminal import table
 from wellread.store.catalogue.learning.preference_records import KeptPreferences
 from wellread.text.words import harmless
 from wellread.types import Filters
+from wellread.values.question import Language, Length, Preferences, RuleKind, SourceRule
 
 KINDS: tuple[RuleKind, ...] = ("document", "collection", "source_type", "site")
 MOST_RULES = 200

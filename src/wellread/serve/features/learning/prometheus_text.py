@@ -21,10 +21,10 @@ from prometheus_client.core import (
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
-from wellread.answers import BEFORE, CATALOGUE, EXTRACTIVE, NOBODY, VerdictName
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.learning.answer_figures import Within
 from wellread.store.schema.learning_tables import TOTAL
+from wellread.values.answers import BEFORE, CATALOGUE, EXTRACTIVE, NOBODY, VerdictName
 
 # Seconds: a step takes milliseconds without a model, and up to two minutes with one.
 BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)

@@ -9,7 +9,11 @@ from pydantic import Field
 
 from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase
-from wellread.reports import (
+from wellread.research.run_state import waits, worked_on
+from wellread.serve.features.asking.answer_bodies import AskResponse, answer_body
+from wellread.serve.features.bodies import Body, SpanBody
+from wellread.store.catalogue.asking.research_records import KEPT, ResearchRun
+from wellread.values.reports import (
     FacetKind,
     PlanEvent,
     ProgressEvent,
@@ -18,10 +22,6 @@ from wellread.reports import (
     ResearchPlan,
     StopReason,
 )
-from wellread.research.run_state import waits, worked_on
-from wellread.serve.features.asking.answer_bodies import AskResponse, answer_body
-from wellread.serve.features.bodies import Body, SpanBody
-from wellread.store.catalogue.asking.research_records import KEPT, ResearchRun
 
 # ``planned``: it waits to be started, or for its turn. ``interrupted``: its process is gone, and it
 # can be resumed.

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
-from wellread.reports import Facet, Limits, ResearchPlan
 from wellread.research.research import usual_limits
 from wellread.types import Filters
+from wellread.values.reports import Facet, Limits, ResearchPlan
 
 SHORT_ROUNDS, SHORT_SECONDS = 2, 20.0  # of a research that answers a single question
 

@@ -11,17 +11,17 @@ from wellread.kb import KnowledgeBase
 from wellread.kb.language_models import dollars
 from wellread.library.answer_export import Export, exported
 from wellread.library.recheck import stored_answer
-from wellread.reports import (
+from wellread.serve.features.asking.answer_print import print_answer
+from wellread.serve.features.researching.research_bodies import RunFactsBody
+from wellread.serve.terminal import fold, right, table, whole
+from wellread.text.words import harmless
+from wellread.values.reports import (
     ProgressEvent,
     Report,
     ResearchEvent,
     ResearchPlan,
     StopReason,
 )
-from wellread.serve.features.asking.answer_print import print_answer
-from wellread.serve.features.researching.research_bodies import RunFactsBody
-from wellread.serve.terminal import fold, right, table, whole
-from wellread.text.words import harmless
 
 _STOPS: dict[StopReason, str] = {
     "complete": "there was nothing more to look for",

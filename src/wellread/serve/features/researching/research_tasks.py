@@ -17,12 +17,12 @@ from anyio import to_thread
 from wellread.errors import RequestError, WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import check_rights, now
-from wellread.reports import NumberedEvent, ReportEvent, ResearchRequest
 from wellread.research.research import research
 from wellread.research.run_state import here, queued
 from wellread.serve.error_shapes import INTERNAL, problem_of_status
 from wellread.serve.features.researching.research_bodies import OPEN, EndedBody, State, state_of
 from wellread.store.catalogue.asking.research_records import KEPT, ResearchRun
+from wellread.values.reports import NumberedEvent, ReportEvent, ResearchRequest
 
 logger = logging.getLogger(__name__)
 

@@ -14,8 +14,6 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response
 from pydantic import Field
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
-from wellread.answer_blocks import draft_html
-from wellread.answers import Event, FinalEvent, Question, StepEvent, TokenEvent
 from wellread.ask.retrieve.search import check_collections
 from wellread.errors import RequestError, UnknownNameError, WellreadError
 from wellread.kb import KnowledgeBase
@@ -34,6 +32,8 @@ from wellread.serve.web.answer_parts import earlier_turns, limit_choices, values
 from wellread.serve.web.rendering import PageFormat, drawn, fragment, shown, wants_json
 from wellread.serve.web.runs import TOO_MANY, AskRun, AskRuns
 from wellread.types import Mode
+from wellread.values.answer_blocks import draft_html
+from wellread.values.answers import Event, FinalEvent, Question, StepEvent, TokenEvent
 
 logger = logging.getLogger(__name__)
 router = APIRouter(include_in_schema=False)

@@ -12,12 +12,10 @@ from urllib.parse import quote, urlsplit
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import FileResponse, Response
 
-from wellread.answers import Answer, Citation
 from wellread.errors import SourceError, UnknownNameError
 from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
 from wellread.library.recheck import said_now
-from wellread.locators import RECORDINGS, Marks
 from wellread.serve.api.queries import FAR, StrictModel
 from wellread.serve.features.bodies import Body, PlaceBody, SpanBody, view_url
 from wellread.serve.guards.asking_rights import Kb, note_opened
@@ -27,6 +25,8 @@ from wellread.serve.web.page_images import PageImages, ShownPage, original_pdf, 
 from wellread.serve.web.rendering import NOT_KEPT, PageFormat, drawn, shown
 from wellread.store.schema.catalogue_values import StoredAnswer
 from wellread.types import Document, DocumentFacts, Kind, PageMark, Span, TimeMark
+from wellread.values.answers import Answer, Citation
+from wellread.values.locators import RECORDINGS, Marks
 
 router = APIRouter(include_in_schema=False)
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, exists, insert, select
 
-from wellread.answers import CATALOGUE, NOBODY, VerdictName
 from wellread.store.catalogue.documents.lookup import property_of, put_properties
 from wellread.store.rights.readable_views import READ
 from wellread.store.schema.catalogue_values import REMOVED
@@ -25,6 +24,7 @@ from wellread.text.english import NUMBER_WORDS
 from wellread.text.names import singular
 from wellread.text.parsed import parse
 from wellread.text.words import plain, stem, words_in
+from wellread.values.answers import CATALOGUE, NOBODY, VerdictName
 
 Plain = Mapping[str, Any]
 MOST_WORDS = 12  # of a question that are counted as what it is about

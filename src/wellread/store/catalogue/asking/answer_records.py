@@ -10,7 +10,6 @@ from typing import Any
 
 from sqlalchemy import Connection, Text, cast, delete, insert, select, update
 
-from wellread.answers import Answer
 from wellread.codec import from_plain, to_plain
 from wellread.store.catalogue.accounts.audit_records import note_asked
 from wellread.store.catalogue.asking.answer_evidence_reads import answers_on
@@ -51,6 +50,7 @@ from wellread.store.schema.tables import (
     sessions,
 )
 from wellread.text.sentences import shortened
+from wellread.values.answers import Answer
 
 Plain = dict[str, Any]
 FACTS = [column for column in answers.c if column.name != "body"]

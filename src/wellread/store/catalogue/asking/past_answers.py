@@ -27,7 +27,6 @@ from sqlalchemy import (
     update,
 )
 
-from wellread.answers import Answer, Step
 from wellread.codec import from_plain, storable
 from wellread.identity import tagged_hash
 from wellread.store.catalogue.asking.answer_records import (
@@ -44,6 +43,7 @@ from wellread.store.schema.catalogue_values import StoredAnswer
 from wellread.store.schema.database import CataloguePart, chunks, made_of, writing
 from wellread.store.schema.folding import Folded
 from wellread.store.schema.tables import answers, cached_answers, properties, sessions, vector_debts
+from wellread.values.answers import Answer, Step
 
 TAG = "ans_"  # with which the id of every answer begins
 _MEANING = str.maketrans({mark: f"/{mark}" for mark in "/%_"})  # what LIKE takes for more

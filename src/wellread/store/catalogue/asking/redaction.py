@@ -12,13 +12,13 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from wellread.answers import Related
 from wellread.codec import to_plain
 from wellread.store.schema.catalogue_values import REMOVED
 from wellread.store.schema.database import aside
 from wellread.store.schema.tables import documents, entities, story_items
 from wellread.text.sentences import sentence_spans
 from wellread.types import Locator
+from wellread.values.answers import Related
 
 RUN = 8  # words: shorter runs are anybody's
 SHORTEST = 5  # words of a whole sentence that counts

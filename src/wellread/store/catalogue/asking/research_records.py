@@ -10,7 +10,16 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert, select, update
 
 from wellread.codec import from_plain, to_plain
-from wellread.reports import (
+from wellread.store.catalogue.asking.answer_records import find_answer
+from wellread.store.rights.readable_views import READ
+from wellread.store.schema.database import CataloguePart, chunks
+from wellread.store.schema.research_tables import (
+    research_events,
+    research_reads,
+    research_runs,
+    research_steps,
+)
+from wellread.values.reports import (
     NumberedEvent,
     PlanEvent,
     ProgressEvent,
@@ -20,15 +29,6 @@ from wellread.reports import (
     ResearchPlan,
     ResearchRequest,
     RunState,
-)
-from wellread.store.catalogue.asking.answer_records import find_answer
-from wellread.store.rights.readable_views import READ
-from wellread.store.schema.database import CataloguePart, chunks
-from wellread.store.schema.research_tables import (
-    research_events,
-    research_reads,
-    research_runs,
-    research_steps,
 )
 
 Plain = Any  # what JSON holds

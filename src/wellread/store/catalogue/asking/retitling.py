@@ -17,7 +17,6 @@ from typing import Any
 import ahocorasick
 from sqlalchemy import Connection, Text, cast, select, update
 
-from wellread.answers import EXTRACTIVE
 from wellread.store.catalogue.asking.redaction import (
     NO_ANSWER,
     Plain,
@@ -30,6 +29,7 @@ from wellread.store.schema.catalogue_values import REMOVED
 from wellread.store.schema.database import rows_in
 from wellread.store.schema.research_tables import research_events, research_reads, research_runs
 from wellread.store.schema.tables import answers, documents
+from wellread.values.answers import EXTRACTIVE
 
 BESIDE = frozenset({"notes", "premises", "suggestions", "failures"})  # may name documents
 Change = Callable[[str], str]

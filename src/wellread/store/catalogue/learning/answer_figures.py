@@ -23,7 +23,6 @@ from sqlalchemy import (
     select,
 )
 
-from wellread.answers import NOBODY, VerdictName
 from wellread.store.catalogue.learning.remembered import Remembered
 from wellread.store.schema.database import CataloguePart, Database, made_of
 from wellread.store.schema.figure_values import (
@@ -42,6 +41,7 @@ from wellread.store.schema.learning_tables import (
     gaps,
 )
 from wellread.store.schema.tables import provider_calls
+from wellread.values.answers import NOBODY, VerdictName
 
 Unit = Literal["hour", "day"]
 PERCENTILES = (0.5, 0.9, 0.95, 0.99)

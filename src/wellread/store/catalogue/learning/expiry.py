@@ -19,7 +19,6 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, select, update
 
-from wellread.answers import Answer
 from wellread.codec import to_plain
 from wellread.identity import tagged_hash, words_hash
 from wellread.store.catalogue.asking.answer_records import find_answer
@@ -32,6 +31,7 @@ from wellread.store.schema.feedback_values import BetterCitation, Feedback
 from wellread.store.schema.learning_tables import feedback, notices
 from wellread.store.schema.tables import answers
 from wellread.types import Span
+from wellread.values.answers import Answer
 
 EXPIRED = "correction_expired"  # the kind of the notice
 SHRUNK = 0.8  # of its length is left of a place at least, when white space in it goes

@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 from sqlalchemy import delete, func, insert, select, update
 
-from wellread.answers import Answer
 from wellread.codec import from_plain, to_plain
 from wellread.identity import sentence_hash
 from wellread.store.catalogue.asking.answer_records import find_answer
@@ -18,6 +17,7 @@ from wellread.store.schema.database import CataloguePart
 from wellread.store.schema.feedback_values import Feedback
 from wellread.store.schema.learning_tables import feedback, feedback_marks
 from wellread.store.schema.tables import answers
+from wellread.values.answers import Answer
 
 MarkKind = Literal["harmful", "down", "up"]
 _COLUMNS = ("id", "answer_id", "author", "question", "created_at", "updated_at", "score", "expired")

@@ -13,7 +13,6 @@ from typing import Any, TypedDict, Unpack
 
 from sqlalchemy import Connection, func, insert, or_, select, update
 
-from wellread.answers import Answer
 from wellread.codec import storable
 from wellread.store.catalogue.asking.answer_records import record_answer
 from wellread.store.catalogue.asking.gap_erasure import gap_key
@@ -22,6 +21,7 @@ from wellread.store.schema.catalogue_values import Gap, GapKind, GapStatus
 from wellread.store.schema.database import CataloguePart, chunks
 from wellread.store.schema.learning_tables import gaps
 from wellread.store.schema.tables import answers, documents
+from wellread.values.answers import Answer
 
 FACTS = [gaps.c[one.name] for one in fields(Gap)]
 OUTDATED = "what the answer rested on that closed it has changed or gone"

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from sqlalchemy import delete, insert, select
 
 from wellread.codec import from_plain, to_plain
-from wellread.questions import LearnedPreference, Preferences
 from wellread.store.catalogue.documents.lookup import VALUES
 from wellread.store.schema.database import CataloguePart
 from wellread.store.schema.learning_tables import preferences
 from wellread.store.schema.tables import answers
+from wellread.values.question import LearnedPreference, Preferences
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

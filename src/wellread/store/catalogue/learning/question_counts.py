@@ -8,10 +8,10 @@ from datetime import datetime
 
 from sqlalchemy import ColumnElement, case, func, or_, select
 
-from wellread.answers import NOBODY
 from wellread.store.catalogue.asking.redaction import NAMED
 from wellread.store.schema.database import CataloguePart, made_of
 from wellread.store.schema.tables import answer_evidence, answers, documents
+from wellread.values.answers import NOBODY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

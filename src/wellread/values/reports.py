@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from wellread.answers import Answer, Question
 from wellread.types import Filters, Span
+from wellread.values.answers import Answer, Question
 
 FacetKind = Literal[
     "question",

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from urllib.parse import quote
 
-from wellread.answers import (
+from wellread.ask_settings import CitationSettings
+from wellread.types import Span
+from wellread.values.answers import (
     BEFORE,
     CATALOGUE,
     EXTRACTIVE,
@@ -18,8 +20,6 @@ from wellread.answers import (
     Sentence,
     Table,
 )
-from wellread.ask_settings import CitationSettings
-from wellread.types import Span
 
 # Whose sentences are no Markdown: what means something there is to be read as it stands.
 PLAIN = (EXTRACTIVE, CATALOGUE, BEFORE, NOBODY)

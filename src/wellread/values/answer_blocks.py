@@ -16,7 +16,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup
 
-from wellread.answer_text import (
+from wellread.text.words import harmless
+from wellread.values.answer_text import (
     PLAIN,
     escaped,
     escaped_row,
@@ -24,8 +25,7 @@ from wellread.answer_text import (
     is_plain_reply,
     markers_after,
 )
-from wellread.answers import Answer, Citation, Sentence
-from wellread.text.words import harmless
+from wellread.values.answers import Answer, Citation, Sentence
 
 # Where a sentence begins and ends is written into the Markdown, with its number, and read again
 # from what becomes of it. To Markdown these are punctuation, so that emphasis works beside them; no
