@@ -38,15 +38,15 @@ from typing import Any
 from benchmarks.homes import default_embedder
 from benchmarks.paths import CACHE, ROOT, SAMPLE, eval_data
 from benchmarks.record import save
-from wellread.answers import Question
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
-from wellread.evaluation.bootstrap import Interval, bootstrap, percentile
+from wellread.evaluation.scores import Interval, bootstrap, percentile
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Embedder
 from wellread.models.embedders.open_embedder import CachedEmbedder
-from wellread.questions import Analysis, Constraint
+from wellread.values.answers import Question
+from wellread.values.question import Analysis, Constraint
 
 QUESTIONS = ROOT / "benchmarks" / "questions"
 TODAY = date(2026, 1, 15)

@@ -21,8 +21,8 @@ from benchmarks.record import save
 from benchmarks.refusal import Row, recorded
 from benchmarks.sets.refused import REFUSED
 from benchmarks.train_extracts import SHARES
-from wellread.evaluation.bootstrap import bootstrap, brier, calibration_error, reliability
 from wellread.evaluation.markdown import curve
+from wellread.evaluation.scores import bootstrap, brier, calibration_error, reliability
 
 ALL = "all"
 ANSWERABLE = SHARES["answerable"]

@@ -21,11 +21,11 @@ from benchmarks.record import save
 from benchmarks.sets import ramdocs
 from benchmarks.sets.asked import AskedSet
 from benchmarks.sets.reading import CLAPNQ, XQUAD
-from wellread.answers import NOBODY, Answer, Question
 from wellread.ask.answer import answer, final
-from wellread.evaluation.bootstrap import bootstrap
+from wellread.evaluation.scores import bootstrap
 from wellread.kb import KnowledgeBase
 from wellread.types import Filters
+from wellread.values.answers import NOBODY, Answer, Question
 
 # The right passage is known to be among the documents; whether to answer is measured elsewhere.
 ALWAYS: dict[str, dict[str, Any]] = {"qa": {"confidence_threshold": 0.0}}

@@ -31,7 +31,6 @@ from typing import Any
 
 from benchmarks.paths import CACHE, ROOT, SAMPLE, eval_data
 from benchmarks.record import save
-from wellread.answers import Question
 from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.plan import find
 from wellread.ask.understand.analyse import analyse
@@ -40,6 +39,7 @@ from wellread.identity import tagged_hash
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
+from wellread.values.answers import Question
 
 QUESTIONS = ROOT / "benchmarks" / "questions" / "counting.jsonl"
 HELD_OUT = ROOT / "benchmarks" / "questions" / "catalogue-held-out.jsonl"

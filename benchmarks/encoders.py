@@ -26,8 +26,7 @@ from benchmarks.retrieval import SETS, TEXT, VECTOR
 from benchmarks.sets.judged import JudgedSet, Query, ranking
 from wellread.ask.retrieve.ranking import weighted
 from wellread.config import EmbeddingSettings
-from wellread.evaluation.bootstrap import bootstrap
-from wellread.evaluation.scores import Measure
+from wellread.evaluation.scores import Measure, bootstrap
 from wellread.ingest.pipeline.commit import embedded_text
 from wellread.kb import KnowledgeBase
 from wellread.models.base import Embedder

@@ -41,10 +41,10 @@ from benchmarks.homes import open_home, refresh
 from benchmarks.paths import CACHE, RESULTS, ROOT, SAMPLE, eval_data
 from benchmarks.record import save
 from benchmarks.sets.reading import read_lines
-from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
+from wellread.values.answers import Answer, Question
 
 QUESTIONS = ROOT / "benchmarks" / "questions"
 TODAY = datetime(2026, 1, 15, 12, tzinfo=UTC)

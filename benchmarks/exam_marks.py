@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wellread.answers import NOBODY, Answer
+from wellread.values.answers import NOBODY, Answer
 
 RIGHT, PARTLY, WRONG = "right", "partly", "wrong"
 DECLINED_RIGHTLY, DECLINED_WRONGLY = "declined rightly", "declined wrongly"

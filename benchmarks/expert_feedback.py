@@ -33,7 +33,16 @@ from benchmarks.homes import Item, by_url, filled, item_url, text_of, write_item
 from benchmarks.paths import eval_data
 from benchmarks.record import save
 from benchmarks.sets.reworded import changed, framed, reworded
-from wellread.answers import (
+from wellread.ask.answer import answer, final
+from wellread.ask.retrieve.past_questions import corrections
+from wellread.evaluation.scores import bootstrap
+from wellread.identity import sentence_hash, tagged_hash, words_hash
+from wellread.kb import KnowledgeBase
+from wellread.store.catalogue.learning.feedback_records import FeedbackMark
+from wellread.store.schema.stored_values import BetterCitation, Feedback, SentenceRating
+from wellread.text.sentences import sentence_spans
+from wellread.types import DocumentFacts, Locator, Span
+from wellread.values.answers import (
     BEFORE,
     Answer,
     Citation,
@@ -43,15 +52,6 @@ from wellread.answers import (
     Verdict,
     VerdictName,
 )
-from wellread.ask.answer import answer, final
-from wellread.ask.retrieve.past_questions import corrections
-from wellread.evaluation.bootstrap import bootstrap
-from wellread.identity import sentence_hash, tagged_hash, words_hash
-from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.learning.feedback_records import FeedbackMark
-from wellread.store.schema.stored_values import BetterCitation, Feedback, SentenceRating
-from wellread.text.sentences import sentence_spans
-from wellread.types import DocumentFacts, Locator, Span
 
 NAME = "expertqa"
 LEAST = 80  # characters; shorter evidence is an address without the page's text

@@ -28,13 +28,13 @@ from benchmarks.sets.asked import Asked, AskedSet
 from benchmarks.sets.far_worded import FAR_WORDED, SHELF
 from benchmarks.sets.reading import CLAPNQ, COVID, XQUAD
 from benchmarks.sets.sample import SAMPLE_SET
-from wellread.answers import Answer, Citation, Question
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.direct import direct
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.evaluation.bootstrap import bootstrap, percentile
+from wellread.evaluation.scores import bootstrap, percentile
 from wellread.kb import KnowledgeBase
+from wellread.values.answers import Answer, Citation, Question
 
 SETS: dict[str, AskedSet] = {
     each.name: each for each in (SAMPLE_SET, XQUAD, CLAPNQ, COVID, FAR_WORDED, SHELF)

@@ -42,17 +42,15 @@ from benchmarks.homes import default_embedder, filled
 from benchmarks.paths import eval_data
 from benchmarks.record import save
 from benchmarks.sets.reading import read_lines
-from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.ingest import run
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.learning.gaps import arrival_screening
-from wellread.learning.gaps.arrival_screening import could_answer
-from wellread.learning.gaps.asking_again import Reasked, ask_again
-from wellread.learning.gaps.gap_clusters import clusters_of
-from wellread.learning.intake import add
+from wellread.learning import asking_again
+from wellread.learning.asking_again import Reasked, add, ask_again, could_answer
+from wellread.learning.gap_clusters import clusters_of
 from wellread.serve.features.gaps_and_coverage import gaps_body
 from wellread.store.schema.stored_values import Gap
+from wellread.values.answers import Answer, Question
 
 HELD_BACK = "2023"
 MANY = 5_000
@@ -233,7 +231,7 @@ def many(kb: KnowledgeBase, folder: Path) -> dict[str, Any]:
     seconds: dict[str, float] = {}
     arrived = ledger.arrived(since)
     with _timed(seconds, "by words"):
-        near = arrival_screening.by_words(kb, gaps, arrived)
+        near = asking_again.by_words(kb, gaps, arrived)
     with _timed(seconds, "by words and by the search"):
         found = could_answer(kb, gaps, arrived, kb.settings.gaps.most)
     for name in ("clusters, cold", "clusters, warm"):

@@ -40,8 +40,8 @@ from benchmarks.release.verdict import (
 )
 from benchmarks.sets.sample import FOLDERS
 from wellread.errors import RequestError
-from wellread.evaluation.baselines import depths_of
 from wellread.evaluation.cases import read_cases
+from wellread.evaluation.report import depths_of
 
 FURTHER = (
     question_sets.RATIO,

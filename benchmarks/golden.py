@@ -39,12 +39,12 @@ from benchmarks.record import commit, save
 from benchmarks.sets.items import MTRAG
 from benchmarks.sets.reading import CLAPNQ, XQUAD, read_lines
 from benchmarks.sets.sample import SAMPLE_SET
-from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.ranking import Found
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis
+from wellread.values.answers import Answer, Question
+from wellread.values.question import Analysis
 
 GOLDEN = CACHE / "golden"
 TODAY = datetime(2026, 1, 15, 12, tzinfo=UTC)

@@ -31,16 +31,16 @@ from typing import Any
 from benchmarks.homes import refresh
 from benchmarks.paths import CACHE, ROOT, SAMPLE, eval_data
 from benchmarks.record import save
-from wellread.answers import Question
 from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.plan import find
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.ranking import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.questions import Analysis
 from wellread.types import Filters
+from wellread.values.answers import Question
+from wellread.values.question import Analysis
 
 QUESTIONS = Path(__file__).with_name("questions") / "graph.jsonl"
 HELD_OUT = QUESTIONS.with_name("graph-held-out.jsonl")

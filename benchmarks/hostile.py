@@ -28,10 +28,10 @@ from benchmarks.sets.hostile import (
     write_hostile,
     write_imperatives,
 )
-from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.kb import KnowledgeBase
 from wellread.library.check_text import check
+from wellread.values.answers import Answer, Question
 
 HALVES = ("dev", "aside")
 

@@ -22,12 +22,12 @@ from typing import Any
 
 from benchmarks.paths import eval_data
 from benchmarks.record import save
-from wellread.answers import Checked, Claim, Evidence
 from wellread.ask.verify.check_claims import checked
 from wellread.ask.verify.judge import NO_QUESTION, judge_of, judged
 from wellread.ask.write.parse_draft import parse_draft
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.types import DocumentFacts, Hit, Locator, Passage, Span
+from wellread.values.answers import Checked, Claim, Evidence
 
 TROUBLE = ("partial", "unsupported", "uncited")
 

@@ -27,9 +27,9 @@ from benchmarks.golden import SETS
 from benchmarks.homes import filled
 from benchmarks.paths import eval_data
 from benchmarks.record import save
-from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.kb import KnowledgeBase, open_kb
+from wellread.values.answers import Answer, Question
 
 QUESTIONS = Path(__file__).parent / "questions" / "kinds.jsonl"
 TODAY = datetime(2026, 1, 15, 12, tzinfo=UTC)

@@ -22,14 +22,14 @@ from typing import Any
 
 from benchmarks.material import COLLECTIONS, FIRST_DAY, generated_home, pattern, questions
 from benchmarks.record import save
-from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.ranking import weighted
 from wellread.ask.retrieve.search import CLOSER_LOOKED, LOWEST, search
-from wellread.evaluation.bootstrap import percentile
+from wellread.evaluation.scores import percentile
 from wellread.kb import KnowledgeBase
 from wellread.models.readers.open_reader import closeness
 from wellread.types import Filters
+from wellread.values.answers import Question
 
 WARM_UP = 20
 COLD_RUNS = 5

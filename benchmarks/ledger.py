@@ -38,13 +38,13 @@ import httpx
 import time_machine
 
 from benchmarks.record import save
-from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
-from wellread.calls import Call
 from wellread.identity import sentence_hash, tagged_hash
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.store.schema.stored_values import Feedback, SentenceRating
+from wellread.values.answers import Answer, Question
+from wellread.values.calls import Call
 
 ANSWERS, GAPS, CALLS = 10_000, 1_000, 20_000
 QUESTIONS = 60

@@ -30,9 +30,9 @@ from benchmarks.record import save
 from benchmarks.sets.sample import SAMPLE_SET
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.locators import Marks
 from wellread.text.sentences import sentence_spans
 from wellread.types import DocumentFacts
+from wellread.values.locators import Marks
 
 SEED = 5
 SHORTEST = 40  # characters of a quotation: shorter ones stand in many places

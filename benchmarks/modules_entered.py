@@ -28,10 +28,10 @@ from starlette.testclient import TestClient
 
 from benchmarks.paths import ROOT
 from benchmarks.record import save
-from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.server.app import create_app
+from wellread.values.answers import Answer, Question
 
 PLAIN = "What broke down first on the morning Oldwick went dark?"
 COUNTING = "How many news items are there about Oldwick?"

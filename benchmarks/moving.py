@@ -26,12 +26,12 @@ import anyio
 
 from benchmarks.paths import CACHE
 from benchmarks.record import save
-from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.ingest.backup import export_home, import_home
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.run import add
 from wellread.kb import open_kb
+from wellread.values.answers import Question
 
 ASKED = 60
 RECORDS = 500  # of a file

@@ -26,8 +26,8 @@ from wellread.ingest.parsing import kinds
 from wellread.ingest.settings.collection import CollectionSettings
 from wellread.ingest.settings.mapping import SourceRules, tree_edges
 from wellread.ingest.sources.discover import FoundFile, find_files
-from wellread.locators import Marks
 from wellread.types import Document, Span
+from wellread.values.locators import Marks
 
 EXAMPLES = ROOT / "examples" / "collections"
 SEED = 7

@@ -25,11 +25,11 @@ from typing import Any
 from benchmarks.exam_marks import JUDGEMENTS, SURE, Row, read_rows
 from benchmarks.homes import open_home, refresh
 from benchmarks.paths import CACHE, RESULTS, ROOT, eval_data
-from wellread.answers import NOBODY, Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
 from wellread.types import Filters
+from wellread.values.answers import NOBODY, Answer, Question
 
 QUESTIONS = ROOT / "benchmarks" / "questions" / "exam-others.jsonl"
 FILES = ROOT / "benchmarks" / "questions" / "exam-others-files.json"

@@ -21,9 +21,9 @@ from typing import Any
 from benchmarks.homes import documents, filled
 from benchmarks.record import save
 from benchmarks.sets.items import HOTPOT
-from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.kb import KnowledgeBase
+from wellread.values.answers import Question
 
 THREADS = 16
 SHAPES = (

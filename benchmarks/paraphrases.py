@@ -26,15 +26,15 @@ from benchmarks.analysis import embedder
 from benchmarks.counting import filled
 from benchmarks.paths import ROOT
 from benchmarks.record import save
-from wellread.answers import Question
 from wellread.ask.aggregate.queries.query import PERIODS, CatalogueQuery, nouns, spelling
 from wellread.ask.plan import read_query
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
-from wellread.evaluation.bootstrap import bootstrap
+from wellread.evaluation.scores import bootstrap
 from wellread.kb import KnowledgeBase
 from wellread.text.parsed import parse
 from wellread.types import Filters
+from wellread.values.answers import Question
 
 QUESTIONS = ROOT / "benchmarks" / "questions"
 TODAY = date(2026, 1, 15)

@@ -24,7 +24,7 @@ from benchmarks.record import save
 from benchmarks.retrieval import SETS
 from benchmarks.sets.judged import JudgedSet, Query, ranking
 from wellread.ask.retrieve import search
-from wellread.evaluation.bootstrap import bootstrap, paired_difference
+from wellread.evaluation.scores import bootstrap, paired_difference
 from wellread.kb import KnowledgeBase
 from wellread.models.readers import open_reader
 from wellread.text.words import stem

@@ -28,14 +28,14 @@ from benchmarks.paths import CACHE
 from benchmarks.record import save
 from benchmarks.sets.asked import Asked
 from benchmarks.sets.refused import REFUSED, WITHHELD
-from wellread.answers import Question
 from wellread.ask import answer as answering
 from wellread.ask.answer import answer, final
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.ranking import Found
 from wellread.ask.verify.confidence import MEDIUM
-from wellread.evaluation.bootstrap import Interval, auroc, bootstrap
+from wellread.evaluation.scores import Interval, auroc, bootstrap
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis
+from wellread.values.answers import Question
+from wellread.values.question import Analysis
 
 FIND = vars(answering)["find"]  # no such name, no start
 THRESHOLD = 0.3

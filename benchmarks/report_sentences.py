@@ -19,12 +19,12 @@ import anyio
 
 from benchmarks.homes import filled
 from benchmarks.sets.meetings import MENTIONS
-from wellread.answers import Answer, Question
 from wellread.kb import KnowledgeBase
-from wellread.reports import ResearchRequest
 from wellread.research.research import last_report, research
 from wellread.text.parsed import parse
 from wellread.types import Span
+from wellread.values.answers import Answer, Question
+from wellread.values.reports import ResearchRequest
 
 SEED = 7
 AROUND = 120  # characters on each side of a citation

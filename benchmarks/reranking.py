@@ -27,8 +27,7 @@ from benchmarks.sets.asked import Asked, AskedSet
 from benchmarks.sets.judged import JudgedSet, Query, at, ranking
 from benchmarks.sets.reading import CLAPNQ, XQUAD
 from wellread.ask.retrieve.search import search
-from wellread.evaluation.bootstrap import bootstrap, paired_difference
-from wellread.evaluation.scores import Measure
+from wellread.evaluation.scores import Measure, bootstrap, paired_difference
 from wellread.kb import KnowledgeBase
 from wellread.models.base import Excerpt, Scores
 from wellread.models.readers.trained_reader import TrainedModel, TrainedReader

@@ -31,15 +31,15 @@ from benchmarks.record import save
 from benchmarks.sets.items import HOTPOT
 from benchmarks.sets.meetings import MENTIONS, QMSUM
 from benchmarks.sets.reading import Record, read_lines
-from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.direct import led_on
 from wellread.ask.retrieve.search import search
-from wellread.evaluation.bootstrap import paired_difference
+from wellread.evaluation.scores import paired_difference
 from wellread.kb import KnowledgeBase
-from wellread.reports import Report, ResearchRequest
 from wellread.research.research import last_report, research, usual_limits
 from wellread.types import Filters, Span, SpeakerMark
+from wellread.values.answers import Answer, Question
+from wellread.values.reports import Report, ResearchRequest
 
 LEAST_MENTIONS = 8
 FIRST = 10  # documents

@@ -31,15 +31,15 @@ from tests.doubles.small_model import serving
 from benchmarks.homes import default_embedder, filled
 from benchmarks.record import save
 from benchmarks.research_kills import SHIPPED, write_sample
-from wellread.answers import Question
 from wellread.config import GenerationSettings
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import LanguageModel, ModelUsage, Piece, Prompt, TextDelta
 from wellread.models.language.open_language_model import open_model
-from wellread.reports import Report, ResearchRequest
 from wellread.research.research import last_report, research, usual_limits
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
+from wellread.values.answers import Question
+from wellread.values.reports import Report, ResearchRequest
 
 _PASSAGE = re.compile(r'<passage-\w+ key="(?P<key>\w+)">.*?text:\n(?P<text>.*?)</passage-', re.S)
 _NUMBER = re.compile(r"\b\d[\d.,]*\d\b|\b\d\b")

@@ -29,7 +29,7 @@ from benchmarks.sets.meetings import ITEMS, MENTIONS, QMSUM
 from wellread.ask.retrieve.direct import led_on
 from wellread.ask.retrieve.ranking import reciprocal_rank, weighted
 from wellread.ask.retrieve.search import search
-from wellread.evaluation.bootstrap import bootstrap, paired_difference
+from wellread.evaluation.scores import bootstrap, paired_difference
 from wellread.kb import KnowledgeBase
 from wellread.types import Candidate, Filters, Hit
 

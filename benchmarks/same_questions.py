@@ -35,9 +35,9 @@ import numpy as np
 
 from benchmarks.paths import CACHE, eval_data
 from benchmarks.record import save
-from wellread.ask.retrieve.same_question import LEAST, same
+from wellread.ask.retrieve.past_questions import LEAST, same
 from wellread.config import load_settings
-from wellread.evaluation.bootstrap import bootstrap
+from wellread.evaluation.scores import bootstrap
 from wellread.models.embedders.open_embedder import open_embedder
 from wellread.text.english import STOP_WORDS
 from wellread.text.english_common import AROUND_A_QUESTION

@@ -36,7 +36,7 @@ from benchmarks.sets.items import COVID
 from benchmarks.sets.judged import PLACE, place_right, ranking
 from wellread.ask.retrieve.search import search
 from wellread.errors import StoreError
-from wellread.evaluation.bootstrap import bootstrap, paired_difference
+from wellread.evaluation.scores import bootstrap, paired_difference
 from wellread.ingest.pipeline.commit import index_rows
 from wellread.kb import KnowledgeBase
 from wellread.kb.index_parts import INDEX_FOLDER

@@ -25,10 +25,10 @@ from benchmarks.exam_marks import Row, read_rows
 from benchmarks.homes import default_embedder
 from benchmarks.others_exam import counted, in_turn
 from benchmarks.paths import CACHE, ROOT
-from wellread.answers import NOBODY, Answer
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.features.answering import past_beside
+from wellread.values.answers import NOBODY, Answer
 
 MATERIAL = ROOT / "benchmarks" / "seed_material"
 QUESTIONS = ROOT / "benchmarks" / "questions" / "seeds.jsonl"

@@ -39,15 +39,15 @@ from benchmarks.paths import eval_data
 from benchmarks.record import save
 from benchmarks.sets.items import MTRAG
 from benchmarks.sets.reading import read_lines
-from wellread.answers import Answer, Citation, Confidence, Question, VerdictName
 from wellread.ask.retrieve.search import search
 from wellread.ask.understand.followups.conversation import opened
-from wellread.evaluation.bootstrap import Interval, bootstrap, paired_difference
+from wellread.evaluation.scores import Interval, bootstrap, paired_difference
 from wellread.identity import document_id, tagged_hash, version_of
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Document, Filters, Locator, Span
+from wellread.values.answers import Answer, Citation, Confidence, Question, VerdictName
 
 DEPTH = 20
 WIKI = "wiki"

@@ -35,19 +35,19 @@ from benchmarks.latency import FILTERS
 from benchmarks.material import generated_home, pattern, questions
 from benchmarks.record import save
 from benchmarks.release.verdict import LIMITS, Measured, count
-from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.search import search
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.evaluation.bootstrap import percentile
 from wellread.evaluation.report import ALL
+from wellread.evaluation.scores import percentile
 from wellread.kb import KnowledgeBase
 from wellread.kb.index_parts import INDEX_FOLDER
 from wellread.models.readers.trained_reader import PairReading, TrainedModel
 from wellread.store.index.lance import PROBES, REFINE
 from wellread.store.index.lance_tables import table_name
 from wellread.types import Filters
+from wellread.values.answers import Question
 
 WARM_UP = 10
 DEPTH = 100

@@ -21,7 +21,7 @@ from benchmarks.paths import eval_data
 from wellread.ingest.joining.story_refresh import news_items
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.parsing.kinds import load
-from wellread.text.headlines import HEAD, headline
+from wellread.text.sentences import HEAD, headline
 from wellread.types import Document, Span
 
 LEAST_SHARE = 0.5  # of the line's weighted words, for an item that its anchor does not name

@@ -32,7 +32,6 @@ from benchmarks.homes import default_embedder, filled
 from benchmarks.paths import CACHE, ROOT
 from benchmarks.sets.asked import Asked
 from benchmarks.sets.refused import foreign
-from wellread.answers import Evidence, Question
 from wellread.ask.plan import read_as
 from wellread.ask.retrieve.direct import direct
 from wellread.ask.retrieve.ranking import pack
@@ -46,16 +45,18 @@ from wellread.ask.write.extract_score import (
     MODES,
     SURE,
     TOLD,
+    Window,
     compare,
     compare_marked,
     free_columns,
     read,
     sure_readings,
+    windows_of,
 )
-from wellread.ask.write.extract_windows import Window, windows_of
-from wellread.evaluation.bootstrap import auroc
+from wellread.evaluation.scores import auroc
 from wellread.kb import KnowledgeBase
 from wellread.types import Span
+from wellread.values.answers import Evidence, Question
 
 SEED = 3
 READ, COMPARED = 10, 6  # windows of a question whose numbers are worked out; more than are shown

@@ -37,8 +37,8 @@ from wellread.ask.understand.question_type import (
     model_name,
     with_bias,
 )
-from wellread.questions import QuestionType
 from wellread.text.tokens import tokens_of
+from wellread.values.question import QuestionType
 
 EXAMPLES = ROOT / "benchmarks" / "questions" / "question-types.txt"
 FOLDS, ROUNDS, BATCH = 5, 60, 64

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from wellread import Filters, Wellread
-from wellread.answers import FinalEvent, SentenceEvent, StepEvent
+from wellread.values.answers import FinalEvent, SentenceEvent, StepEvent
 
 MATERIAL = Path(__file__).parent / "material"
 

@@ -16,10 +16,10 @@ import pytest
 
 import wellread
 from wellread import Filters, Wellread, WellreadError
-from wellread.answers import FinalEvent
 from wellread.errors import RequestError, SourceError, UnknownCollectionError
-from wellread.reports import Limits, PlanEvent, ReportEvent
 from wellread.testing.embedding import ReadableEmbedder
+from wellread.values.answers import FinalEvent
+from wellread.values.reports import Limits, PlanEvent, ReportEvent
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))

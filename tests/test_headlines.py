@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.text.headlines import LONGEST_TITLE, headline, lead_of, shortened
+from wellread.text.sentences import LONGEST_TITLE, headline, lead_of, shortened
 from wellread.types import Span
 
 

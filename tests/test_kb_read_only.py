@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from tests.serve.conftest import FERRY
 
-from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.search import search
 from wellread.errors import StoreError
@@ -20,6 +19,7 @@ from wellread.kb import open_kb
 from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters
+from wellread.values.answers import Question
 
 QUESTION = "What did the ferry Osprey cost?"
 
@@ -43,7 +43,7 @@ def home(filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     def access(path: Path, mode: int) -> bool:
         return real(path, mode) and not (mode & os.W_OK and Path(path).is_relative_to(home))
 
-    monkeypatch.setattr("wellread.kb.read_only.os.access", access)
+    monkeypatch.setattr("wellread.kb.home_catalogue.os.access", access)
     every = [home, *home.rglob("*")]
     for path in every:
         path.chmod(0o555 if path.is_dir() else 0o444)

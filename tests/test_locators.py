@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.locators import Marks, format_time, link_to
 from wellread.types import (
     Box,
     HeadingMark,
@@ -18,6 +17,7 @@ from wellread.types import (
     SpeakerMark,
     TimeMark,
 )
+from wellread.values.locators import Marks, format_time, link_to
 
 LENGTH = 7  # short, so that marks meet, nest and end where a span begins
 

@@ -20,13 +20,13 @@ from tests.doubles.one_thread import ONE_THREAD
 
 # The measurements are not part of the installed package.
 from benchmarks import picture
-from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
+from wellread.values.answers import Question
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

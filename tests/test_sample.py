@@ -21,15 +21,15 @@ from urllib.parse import urlencode
 import httpx
 import pytest
 
-from wellread.answers import Answer, Citation, Question
 from wellread.ask.answer import answer, final
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.locators import Marks, format_time
 from wellread.serve.cli.ask_cli import COLLECTION
 from wellread.serve.features.kept_answers import opened_body
 from wellread.serve.server.app import create_app
 from wellread.serve.web.document_layout import page_of
 from wellread.types import Document, Locator, Span
+from wellread.values.answers import Answer, Citation, Question
+from wellread.values.locators import Marks, format_time
 
 QUESTIONS = Path(__file__).with_name("sample_questions.jsonl")
 # Measured: 33 of 40 answered; the questions are put in other words than the sources on purpose.

@@ -20,12 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.release.verdict import Measured, count
-from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.search import search
-from wellread.evaluation.cases import Case
+from wellread.evaluation.cases import Case, Resolver
 from wellread.evaluation.report import ALL
-from wellread.evaluation.targets import Resolver
 from wellread.ingest.integrity.purge import find_traces, needles, said_elsewhere
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.remove import RemoveReport, remove_named
@@ -34,6 +32,7 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.library.check_text import check
 from wellread.models.base import Embedder
 from wellread.types import Filters
+from wellread.values.answers import Answer, Question
 
 REMOVED, NOT_PROVED, PROBLEMS = "documents_removed", "not_proved", "problems_after"
 COLLECTION = "default"

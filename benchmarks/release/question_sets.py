@@ -18,12 +18,10 @@ from benchmarks import case_files
 from benchmarks.paths import SAMPLE, has_eval_data
 from benchmarks.release.verdict import Measured
 from wellread.ask.retrieve.search import search
-from wellread.evaluation.bootstrap import Interval, interval
 from wellread.evaluation.cases import Case, read_cases
 from wellread.evaluation.markdown import failures
-from wellread.evaluation.measuring import DEPTHS, TOTAL, evaluate, question_of
-from wellread.evaluation.report import ALL, base_of, report_of
-from wellread.evaluation.scores import Scored
+from wellread.evaluation.report import ALL, DEPTHS, TOTAL, base_of, evaluate, question_of, report_of
+from wellread.evaluation.scores import Interval, Scored, interval
 from wellread.kb import KnowledgeBase
 
 SEED = 7

@@ -15,9 +15,8 @@ import yaml
 
 from benchmarks.paths import ROOT
 from wellread.errors import RequestError
-from wellread.evaluation.baselines import Check, Threshold, check_figures, read_thresholds
-from wellread.evaluation.bootstrap import Interval
-from wellread.evaluation.report import Figures
+from wellread.evaluation.report import Check, Figures, Threshold, check_figures, read_thresholds
+from wellread.evaluation.scores import Interval
 
 LIMITS = ROOT / "benchmarks" / "release" / "limits.yaml"
 State = Literal["go", "no-go", "not measured"]

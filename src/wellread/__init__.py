@@ -10,15 +10,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from wellread.answers import Answer
     from wellread.errors import WellreadError
     from wellread.facade import Wellread
     from wellread.types import Filters
+    from wellread.values.answers import Answer
 
 __all__ = ["Answer", "Filters", "Wellread", "WellreadError"]
 
 _MODULES = {
-    "Answer": "wellread.answers",
+    "Answer": "wellread.values.answers",
     "Filters": "wellread.types",
     "Wellread": "wellread.facade",
     "WellreadError": "wellread.errors",

@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, TypedDict, TypeVar, Unpack
 
-from wellread.answers import Answer, Event, Question
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.search import SearchMode
 from wellread.config import default_home
@@ -23,11 +22,12 @@ from wellread.ingest.pipeline import job_log
 from wellread.ingest.pipeline.job_log import OnProgress
 from wellread.ingest.remove import RemoveReport, remove_named
 from wellread.kb import Given, KnowledgeBase, open_kb
-from wellread.learning import intake
+from wellread.learning import asking_again
 from wellread.library.searches import Result, find
-from wellread.reports import Facet, Limits, Report, ResearchEvent, ResearchRequest
 from wellread.research.research import last_report, research, usual_limits
 from wellread.types import Filters, Mode
+from wellread.values.answers import Answer, Event, Question
+from wellread.values.reports import Facet, Limits, Report, ResearchEvent, ResearchRequest
 
 T = TypeVar("T")
 
@@ -150,7 +150,7 @@ class Wellread:
             StoreError: a store refused (disk full); what was written before stays.
             ModelError: the embedder failed; what was written is found by its words.
         """
-        return intake.add(
+        return asking_again.add(
             self.kb,
             [str(given) for given in inputs],
             collection=collection,

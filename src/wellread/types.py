@@ -2,7 +2,7 @@
 
 A document has one ``text``, stored once, and ``marks`` on it. Everything else that points into
 the text is a :class:`Span`; page, time, speaker, heading and line are looked up from the marks
-(see ``locators.py``) by the same code whatever the source was.
+(see ``values/locators.py``) by the same code whatever the source was.
 """
 
 from __future__ import annotations

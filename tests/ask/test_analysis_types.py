@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from benchmarks.train_question_type import examples, words_of
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from wellread.answers import Question
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.question_type import Named, learned, masked_question
-from wellread.ask.understand.vocabulary import Vocabulary, forms_of
+from wellread.ask.understand.vocabulary import Vocabulary, forms_of, people, vocabulary_of
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.models.base import Purpose
-from wellread.questions import Analysis, QuestionType
+from wellread.store.catalogue.documents.collection_records import stamps_of
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
+from wellread.store.schema.database import Database
+from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.text.parsed import parse
 from wellread.text.tokens import key_of
+from wellread.types import Document, EntityFacts, Relation
+from wellread.values.answers import Question
+from wellread.values.question import Analysis, QuestionType
 
 NODES = [
     EntityNode(
@@ -233,3 +245,158 @@ def test_what_is_known_becomes_a_slot(question: str, masked: str) -> None:
     named = Named(entities=read_.entities)
     found = masked_question(question, VOCABULARY, named, date(2026, 1, 15))
     assert " ".join(found) == masked
+
+
+@pytest.fixture
+def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
+    with open_kb(tmp_path, embedder=ReadableEmbedder()) as opened:
+        yield opened
+
+
+def put(kb: KnowledgeBase, name: str, **fields: Any) -> None:
+    whole = {"collection": "main", "kind": "article", "title": name, "text": f"About {name}."}
+    document = Document(uri=f"file:///{name}", **(whole | fields))
+    record = SourceRecord(collection=document.collection, uri=document.uri)
+    change = DocumentChange(document=document, passages=())
+    kb.catalogue.commit([SourceChange(record=record, documents=[change])])
+
+
+def test_a_question_is_read_with_what_the_catalogue_holds(kb: KnowledgeBase) -> None:
+    moment = datetime(2024, 3, 1, tzinfo=UTC)
+    put(
+        kb,
+        "mill",
+        kind="entity",
+        entity=EntityFacts(
+            entity_id="mill",
+            entity_type="place",
+            aliases=("the old grinder",),
+            relations=(Relation(type="owned_by", target="guild"),),
+        ),
+        taxonomy={"scales": ("municipal",)},
+    )
+    put(kb, "Merger", published_at=moment, authors=("Ada Moor",), source_type="bulletin")
+    known = vocabulary_of(kb)
+    assert known.collections == ("main",)
+    assert known.entity_types == {"place"}
+    assert "owned by" in known.relations
+    found = analyse(
+        Question(text="What do bulletins by Ada Moor say of the old grinder?"),
+        known,
+        date(2026, 1, 15),
+    )
+    assert [one.entity_id for one in found.entities] == ["mill"]
+    assert {(one.kind, one.value) for one in found.constraints} == {
+        ("source_type", "bulletin"),
+        ("author", "Ada Moor"),
+    }
+
+
+def test_it_is_held_until_something_changes(kb: KnowledgeBase) -> None:
+    put(kb, "one", authors=("Ada Moor",))
+    before = vocabulary_of(kb)
+    assert "benhill" not in before.authors
+    kb.catalogue.record_gap("what is missing?", "nothing is known")
+    assert vocabulary_of(kb) is before
+    put(kb, "two", authors=("Ben Hill",))
+    after = vocabulary_of(kb)
+    assert after is not before
+    assert all(key in after.authors for key in ("benhill", "ben", "hill"))
+
+
+def test_what_another_process_writes_is_seen(kb: KnowledgeBase) -> None:
+    put(kb, "one", authors=("Ada Moor",))
+    before = vocabulary_of(kb)
+    with open_kb(kb.home, embedder=ReadableEmbedder()) as other:
+        put(other, "two", authors=("Ben Hill",))
+        after = vocabulary_of(kb)
+        assert "benhill" in after.authors
+        other.catalogue.collection_settings.set_settings("main", {"relations": {}})
+        assert vocabulary_of(kb) is not after
+        other.catalogue.remove_sources("main", ["file:///two"])
+        assert "benhill" not in vocabulary_of(kb).authors
+        assert vocabulary_of(kb).authors.get("moor", ()) == before.authors.get("moor", ())
+        other.catalogue.remove_sources("main", ["file:///one"])
+    assert vocabulary_of(kb).collections == ()
+
+
+def test_what_is_unchanged_is_told_without_reading_its_documents(kb: KnowledgeBase) -> None:
+    for number in range(200):
+        put(kb, f"story {number}", authors=("Ada Moor",))
+    steps = []
+    database = Database(kb.home / CATALOGUE_FILE)
+    with database.read() as connection:
+        raw: Any = connection.connection.driver_connection
+        raw.set_progress_handler(lambda: steps.append(1), 1)
+        stamps_of(connection)
+        raw.set_progress_handler(None, 0)
+    database.close()
+    assert 0 < len(steps) < 200
+
+
+def test_collections_are_read_apart(kb: KnowledgeBase) -> None:
+    put(kb, "one", authors=("Ada Moor",))
+    put(kb, "two", collection="other", authors=("Ben Hill",))
+    assert "adamoor" not in vocabulary_of(kb, ["other"]).authors
+    assert all(key in vocabulary_of(kb).authors for key in ("adamoor", "benhill"))
+    assert vocabulary_of(kb, ["unknown"]).collections == ()
+
+
+def test_part_of_a_name_is_a_name_when_one_person_has_it() -> None:
+    found = people(["Ben Hill", "Ben Stone", "Cleo Ray", "Finance Committee of Oldwick", "Moth"])
+    assert found["hill"] == ("Ben Hill",)
+    assert found["cleo"] == ("Cleo Ray",)
+    assert "ben" not in found
+    assert found["moth"] == ("Moth",)
+
+
+def test_terms_leave_out_question_words() -> None:
+    assert parse("What did the Town Council decide about ferries?").terms == (
+        "town",
+        "council",
+        "decide",
+        "ferries",
+    )
+
+
+def test_stems_join_forms_of_a_word_and_split_compounds() -> None:
+    assert parse("lending lends").stems[0] == parse("lending lends").stems[1]
+    assert set(parse("tool-library").stems) >= {"tool"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It cost 1,250 euros.", {"1250"}),
+        ("six hours and 240 homes", {"6", "240"}),
+        ("on 14 October 2025", {"14", "2025"}),
+        ("3.50 and 3.5", {"3.5"}),
+        ("the 3rd turbine", {"3"}),
+        ("no number here", set()),
+    ],
+)
+def test_numbers_have_one_form(text: str, expected: set[str]) -> None:
+    assert parse(text).numbers == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("What did Ida Brandt say in October?", ("Ida Brandt", "October")),
+        ("Who founded it?", ()),
+        ("How is BIP340 used?", ("BIP340",)),
+        ("What does “slow lending” mean?", ("slow lending",)),
+    ],
+)
+def test_names(text: str, expected: tuple[str, ...]) -> None:
+    assert parse(text).names == expected
+
+
+def test_negations_are_counted() -> None:
+    assert parse("It isn't true, and nobody said no.").negations == 3
+    assert parse("It is true.").negations == 0
+
+
+@given(st.text())
+def test_any_text_has_words(text: str) -> None:
+    parse(text).terms, parse(text).stems, parse(text).numbers, parse(text).names

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from wellread.answers import Answer, FinalEvent, Question, SentenceEvent, StepEvent, TokenEvent
 from wellread.ask.answer import answer, final
 from wellread.ask.deliver.cite import relevances
 from wellread.ask.retrieve.search import search
@@ -23,6 +22,14 @@ from wellread.models.base import Purpose
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
 from wellread.types import Filters
+from wellread.values.answers import (
+    Answer,
+    FinalEvent,
+    Question,
+    SentenceEvent,
+    StepEvent,
+    TokenEvent,
+)
 
 FERRY = """# The ferry
 

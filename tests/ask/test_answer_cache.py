@@ -12,11 +12,9 @@ from pathlib import Path
 import pytest
 from tests.doubles import forked
 
-from wellread.answers import Answer, FinalEvent, Question, SentenceEvent, StepEvent
 from wellread.ask.answer import answer, final
 from wellread.ask.deliver.answer_reuse import look, normalised
 from wellread.ask.understand.followups.conversation import Opened
-from wellread.calls import Call
 from wellread.errors import ModelError
 from wellread.ingest.integrity.purge import purge, traces
 from wellread.ingest.integrity.verify import verify
@@ -29,6 +27,8 @@ from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
 from wellread.testing.reader_contract import ReadableReader
 from wellread.types import Filters
+from wellread.values.answers import Answer, FinalEvent, Question, SentenceEvent, StepEvent
+from wellread.values.calls import Call
 
 FERRY = "# The ferry\n\nThe ferry Osprey was bought for 2.6 million euros in 2021.\n"
 LATER = "# The ferry\n\nThe ferry Osprey was bought for 3.1 million euros in 2021.\n"
@@ -134,7 +134,8 @@ async def test_another_process_gives_it_again(home: Path) -> None:
     with opened(home) as kb:
         first = await ask(kb)
     code = (
-        "import asyncio, sys; from pathlib import Path; from wellread.answers import Question;"
+        "import asyncio, sys; from pathlib import Path;"
+        "from wellread.values.answers import Question;"
         "from wellread.ask.answer import answer, final; from wellread.kb import open_kb;"
         "from wellread.testing.embedding import ReadableEmbedder;"
         "kb = open_kb(Path(sys.argv[1]), overrides={'qa': {'confidence_threshold': 0.05}},"

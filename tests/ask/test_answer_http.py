@@ -10,11 +10,11 @@ import pytest
 from tests.doubles.openai_server import OVERLOADED, SERVER_ERROR, OpenAIServer
 from tests.doubles.replies import CutOff, Failure, Hang, Malformed, Reply, Text
 
-from wellread.answers import Answer, Event, Question, TokenEvent
 from wellread.ask.answer import answer, final
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder
+from wellread.values.answers import Answer, Event, Question, TokenEvent
 
 QUESTION = "What was the price of the ferry Osprey?"
 FERRY = "# The ferry\n\nThe ferry Osprey was bought for 2.6 million euros in 2021.\n"

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from wellread.answers import BEFORE, Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.config import FeaturesSettings
 from wellread.ingest.run import add
@@ -16,6 +15,7 @@ from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
 from wellread.types import Filters
+from wellread.values.answers import BEFORE, Answer, Question
 
 GUIDE = """# Boat house guide
 

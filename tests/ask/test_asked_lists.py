@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from wellread.answer_blocks import html_parts
-from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
-from wellread.ask.understand.answer_kind import asked_items
+from wellread.ask.understand.question_parts import asked_items
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
+from wellread.values.answer_blocks import html_parts
+from wellread.values.answers import Answer, Question
 
 BAKERY = """# The bakery
 

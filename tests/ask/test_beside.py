@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters
+from wellread.values.answers import Answer, Question
 
 ENTITIES = {
     "heat-pump": (
@@ -97,19 +97,12 @@ async def test_nothing_is_named_twice_or_cited_as_well(kb: KnowledgeBase) -> Non
 async def test_a_collection_is_a_border(kb: KnowledgeBase) -> None:
     done = await asked(kb, PUMP)
     assert {one.collection for one in done.related} == {"warm"}
-    assert not any("Secret" in text for text in done.suggestions)
 
 
 async def test_limits_hold_for_what_is_related(kb: KnowledgeBase) -> None:
     limits = Filters(collections=("warm",), kinds=("transcript",))
     done = await asked(kb, PUMP, limits)
     assert not [one for one in done.related if one.kind == "entity"]
-
-
-async def test_a_heading_that_is_a_question_is_asked_next(kb: KnowledgeBase) -> None:
-    done = await asked(kb, "Who pays half of each new boiler?")
-    assert done.suggestions == ("How do I choose a heat pump?",)
-    assert (await asked(kb, done.suggestions[0])).suggestions == (), "it was just asked"
 
 
 async def test_what_is_near_is_named_with_its_heading(kb: KnowledgeBase) -> None:
@@ -134,4 +127,4 @@ async def test_the_feature_can_be_switched_off(kb: KnowledgeBase) -> None:
     with open_kb(kb.home, overrides=off, embedder=ReadableEmbedder()) as plain:
         done = await asked(plain, PUMP)
     assert done.citations
-    assert (done.related, done.suggestions) == ((), ())
+    assert done.related == ()

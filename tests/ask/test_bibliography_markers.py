@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.answer_text import plain_text, with_markers
-from wellread.answers import Answer, Citation, Confidence, Sentence, Verdict, VerdictName
 from wellread.ask.deliver.cite import marker
 from wellread.config import Style
 from wellread.types import Kind, Locator, Span
+from wellread.values.answer_text import plain_text, with_markers
+from wellread.values.answers import Answer, Citation, Confidence, Sentence, Verdict, VerdictName
 
 VERDICT = Verdict(name=VerdictName.SUPPORTED, method="verbatim", score=1.0)
 

@@ -7,7 +7,6 @@ from datetime import date
 
 import pytest
 
-from wellread.answers import Question
 from wellread.ask.plan import find
 from wellread.ask.retrieve.direct import ADDED, BEHIND, led_on
 from wellread.ask.retrieve.search import look
@@ -17,6 +16,7 @@ from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters, Hit
+from wellread.values.answers import Question
 
 PAGES = {
     "Ottilie Brandvik": "Ottilie Brandvik played the keeper in Salt Road, and sang on two records.",

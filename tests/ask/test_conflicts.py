@@ -11,16 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.doubles.evidence import evidence_of
 
-from wellread.answers import Answer, Evidence, Question
 from wellread.ask.answer import answer, final
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ask.verify.conflicts import disputed, reason, swapped
 from wellread.ingest.run import add
 from wellread.kb import open_kb
-from wellread.questions import Analysis
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
+from wellread.values.answers import Answer, Evidence, Question
+from wellread.values.question import Analysis
 
 HOMES = "How many homes lost power in the Oldwick outage?"
 CURRENT = "The Oldwick outage cut the power of 310 homes on Tuesday."

@@ -8,11 +8,11 @@ from datetime import UTC, date, datetime
 
 from tests.doubles.evidence import evidence_of
 
-from wellread.answers import Evidence, Question
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ask.verify.conflicts import disputed
-from wellread.questions import Analysis
+from wellread.values.answers import Evidence, Question
+from wellread.values.question import Analysis
 
 GAZETTE = (
     "Nearly 90 cellars in Fernhill stood under water on Monday, 3 March, after a fault at the "

@@ -9,7 +9,14 @@ from pathlib import Path
 import anyio
 import pytest
 
-from wellread.answers import (
+from wellread.ask.understand.followups.conversation import MOST_TURNS, Opened, opened, turn_of
+from wellread.ask.understand.followups.rewrite import Turn
+from wellread.ask.understand.vocabulary import Vocabulary
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.models.base import LanguageModel
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.types import EarlierTurn, Filters, Kind, Locator, Span
+from wellread.values.answers import (
     Answer,
     Citation,
     Confidence,
@@ -19,14 +26,7 @@ from wellread.answers import (
     Table,
     VerdictName,
 )
-from wellread.answers import Verdict as VerdictValue
-from wellread.ask.understand.followups.conversation import MOST_TURNS, Opened, opened, turn_of
-from wellread.ask.understand.followups.rewrite import Turn
-from wellread.ask.understand.vocabulary import Vocabulary
-from wellread.kb import KnowledgeBase, open_kb
-from wellread.models.base import LanguageModel
-from wellread.testing.embedding import ReadableEmbedder
-from wellread.types import EarlierTurn, Filters, Kind, Locator, Span
+from wellread.values.answers import Verdict as VerdictValue
 
 NOTHING_KNOWN = Vocabulary()
 ROSA = "Who is Rosa Vale?"

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from tests.doubles import forked
 
-from wellread.answers import BEFORE, Answer, Question, VerdictName
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.past_questions import (
     Like,
@@ -23,13 +22,14 @@ from wellread.identity import sentence_hash, tagged_hash, words_hash
 from wellread.ingest.remove import remove_documents
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.reports import ResearchRequest
 from wellread.research.research import last_report, research
 from wellread.store.catalogue.learning.feedback_records import FeedbackMark
 from wellread.store.schema.stored_values import BetterCitation, Feedback, SentenceRating
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
 from wellread.types import Filters, Span
+from wellread.values.answers import BEFORE, Answer, Question, VerdictName
+from wellread.values.reports import ResearchRequest
 
 GUIDE = """# Boat house guide
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from wellread.answers import Question
 from wellread.ask.aggregate.execute import execute
 from wellread.ask.aggregate.queries.query import CatalogueQuery, Noun
 from wellread.ask.aggregate.queries.result import AggregateResult
@@ -19,9 +18,10 @@ from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.errors import UnknownCollectionError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.questions import Analysis, Constraint
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters, Kind, Span
+from wellread.values.answers import Question
+from wellread.values.question import Analysis, Constraint
 
 NEWS = [
     ("Osprey sails", "2025-01-05", "Ada Moss", "The ferry Osprey sails. The Osprey is quiet."),

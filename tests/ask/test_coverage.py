@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from wellread.answers import Question
 from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.plan import catalogued
 from wellread.ask.understand.analyse import analyse
@@ -17,6 +16,7 @@ from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters
+from wellread.values.answers import Question
 
 PLACES = {
     "mill": "type: place\ntitle: Mill\nsectors: [energy, water]\nscales: [local]",

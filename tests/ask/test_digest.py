@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.ask.plan import catalogued
 from wellread.ask.understand.analyse import analyse
@@ -18,6 +17,7 @@ from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters
+from wellread.values.answers import Answer, Question
 
 TODAY = datetime.now(UTC)
 NOT_RECENT = "nothing is from the last 30 days, so the newest of all dates is listed"

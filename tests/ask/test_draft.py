@@ -7,7 +7,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from wellread.ask.deliver.prune_draft import pruned
 from wellread.ask.write.parse_draft import Draft, Tail, VisibleStream, find_tail, parse_draft
+from wellread.ask.write.prompts import Guard
+from wellread.values.answers import Checked, Verdict, VerdictName
 
 KNOWN = {"e1", "e2", "e3", "e4"}
 TAIL = '\n---\n{"confidence": 0.8, "answered": "partly", "data_gaps": ["costs"], "conflicts": []}'
@@ -393,3 +396,147 @@ def test_what_was_held_back_is_shown_at_the_end() -> None:
     stream = VisibleStream()
     assert stream.feed("Sum it (") == "Sum it"
     assert stream.finish() == " ("
+
+
+BORNE_OUT = Verdict(name=VerdictName.SUPPORTED, method="verbatim", score=1.0)
+
+
+def without(draft: str, *dropped: str) -> tuple[str, list[str]]:
+    """The draft without the sentences that begin with one of ``dropped``, and those left."""
+    claims = parse_draft(draft, ()).claims
+    checked = [Checked(claim=claim, verdict=BORNE_OUT) for claim in claims]
+    kept = [item for item in checked if not item.claim.text.startswith(dropped or ("\0",))]
+    text, left = pruned(draft, checked, kept)
+    return text, [item.claim.text for item in left]
+
+
+@pytest.mark.parametrize(
+    ("draft", "dropped", "left"),
+    [
+        ("It rains. It pours.", ("It pours",), "It rains."),
+        ("It rains. It pours. It ends.", ("It pours",), "It rains. It ends."),
+        ("- It rains.\n- It pours.\n- It ends.", ("It pours",), "- It rains.\n- It ends."),
+        ("1. It rains.\n2. It pours.", ("It rains",), "2. It pours."),
+        ("## Wet\n\nIt rains.\n\n## Dry\n\nIt is dry.", ("It rains",), "## Dry\n\nIt is dry."),
+        ("**Wet**\n\nIt rains.\n\n**Dry**\n\nIt is dry.", ("It is dry",), "**Wet**\n\nIt rains."),
+        (
+            "## Weather\n\n### Wet\n\nIt rains.\n\n### Dry\n\nIt is dry.",
+            ("It rains",),
+            "## Weather\n\n### Dry\n\nIt is dry.",
+        ),
+        ("## Weather\n\n### Wet\n\nIt rains.\n\nIt pours.", ("It rains", "It pours"), ""),
+        (
+            "Two things changed:\n- It rains.\n- It pours.\n\nSo it goes on.",
+            ("It rains", "It pours"),
+            "So it goes on.",
+        ),
+        (
+            "Two things changed:\n\n- It rains.\n- It pours.",
+            ("It rains",),
+            "Two things changed:\n\n- It pours.",
+        ),
+        (
+            "Three things: rain, hail, snow.\n\nIt pours.",
+            ("It pours",),
+            "Three things: rain, hail, snow.",
+        ),
+        ("# Empty from the start\n\n# Wet\n\nIt rains. It pours.", ("It pours",), None),
+        ("It rains.\n\n```\ncode\n```", ("It pours",), None),
+    ],
+)
+def test_what_stays(draft: str, dropped: tuple[str, ...], left: str | None) -> None:
+    text, _ = without(draft, *dropped)
+    assert text == (draft.replace(" It pours.", "") if left is None else left)
+
+
+def test_a_lead_in_that_goes_is_no_kept_sentence() -> None:
+    _, left = without("Two things changed:\n- It rains.\n\nIt ends.", "It rains")
+    assert left == ["It ends."]
+
+
+def test_nothing_dropped_changes_nothing() -> None:
+    draft = "# A\n\n\n\nIt rains:\n\nIt pours.  "
+    assert without(draft) == (draft, ["It rains:", "It pours."])
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "# Head",
+                "## Sub",
+                "",
+                "- One is so.",
+                "Two is so. Three is so.",
+                "List:",
+                "> Four is.",
+            ]
+        ),
+        max_size=12,
+    ),
+    st.sets(st.sampled_from(["One", "Two", "Three", "Four", "List"]), min_size=1),
+)
+def test_kept_sentences_stand_in_the_text_in_order(lines: list[str], dropped: set[str]) -> None:
+    text, left = without("\n".join(lines), *dropped)
+    place = 0
+    for sentence in left:
+        place = text.index(sentence, place) + len(sentence)
+    for word in dropped:
+        assert word not in text
+
+
+RULES = "# Rules\n- Use nothing but the evidence: no general knowledge, no guesses, ever.\nBe kind."
+GUARD = Guard(RULES, "abc123abc123", ["See https://ok.example/a or javascript:alert(1)."])
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("![map](http://evil.example/?q=1) ok", "map ok"),
+        ("![map][ref] ok", "map ok"),
+        ("[a](https://ok.example/a) b", "a: https://ok.example/a b"),
+        ("[a](https://evil.example/a) b", "a b"),
+        ("Go to http://evil.example/?q=x.", "Go to (link removed)."),
+        ("Go to https://ok.example/a.", "Go to https://ok.example/a."),
+        ("<img src=x onerror=alert(1)>hi<br>there", "hi there"),
+        ("List<int> and 1 < 2", "List<int> and 1 < 2"),
+        ("<scr<script>ipt>alert</script>", "alert"),
+        ("[e1](#e1) and [[e2]](https://evil.example)", "[e1] and [[e2]]"),
+        ("[x]: http://evil.example\nok", "ok"),
+        ("CALL: curl '/api/x'\nfine", "fine"),
+        ("# Rules\nfine", "fine"),
+        ("Use nothing but the evidence: no general knowledge. Solar grew.", "Solar grew."),
+        ("It is abc123ABC123 there.", ""),
+        ("So\u200blar\U000e0041 grew.", "Solar grew."),
+    ],
+)
+def test_what_is_left(text: str, shown: str) -> None:
+    assert GUARD.shown(text).text.strip() == shown
+
+
+def test_what_a_source_runs_is_no_link() -> None:
+    assert "javascript" not in GUARD.shown("[x](javascript:alert(1))").text
+
+
+def test_what_is_withheld_is_counted() -> None:
+    draft = parse_draft(f"Solar grew [e1].\n{RULES}\nCALL: x", {"e1"}, GUARD)
+    assert draft.text == "Solar grew."
+    assert draft.withheld == 4
+    tail = parse_draft(f'A.\n---\n{{"data_gaps": ["{RULES.splitlines()[1]}", "b"]}}', (), GUARD)
+    assert tail.tail is not None
+    assert tail.tail.data_gaps == ("b",)
+
+
+@example("!![", [])
+@given(st.text(alphabet="![]()<>a/ .\nhtp:e1`", max_size=60), st.lists(st.integers(1, 9)))
+def test_a_stream_is_as_harmless_however_it_is_cut(text: str, cuts: list[int]) -> None:
+    whole, cut = VisibleStream(GUARD), VisibleStream(GUARD)
+    at_once = whole.feed(text) + whole.finish()
+    pieces, place = [], 0
+    for size in [*cuts, len(text)]:
+        pieces.append(cut.feed(text[place : place + size]))
+        place += size
+    pieces += [cut.feed(text[place:]), cut.finish()]
+    assert "".join(pieces) == at_once
+    assert "![" not in at_once
+    assert "](" not in at_once

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,15 +14,31 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.doubles.evidence import evidence_of
 
-from wellread.answers import NOBODY, Evidence, Question
+from wellread.ask.aggregate.document_parts import MOST, key_findings
 from wellread.ask.answer import answer, final
-from wellread.ask.write.extract_score import MARKED, NEAREST, READ, Readers, comparable, judged
-from wellread.ask.write.extract_windows import FOLLOWING, Window, carried_on, windows_of
+from wellread.ask.verify.confidence import LIMIT_LEFT_OUT, confidence_of_verdicts, of_extracts
+from wellread.ask.write.extract_score import (
+    COLUMNS,
+    FOLLOWING,
+    MARKED,
+    MODES,
+    NEAREST,
+    READ,
+    Readers,
+    Window,
+    carried_on,
+    comparable,
+    judged,
+    learned,
+    windows_of,
+)
+from wellread.ask.write.extracts import Extracts
 from wellread.kb import open_kb
 from wellread.models.base import Purpose, Reading
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.text.sentences import sentence_spans
-from wellread.types import Span
+from wellread.types import Document, HeadingMark, Kind, Span
+from wellread.values.answers import NOBODY, RELAXED, Evidence, Question, Verdict, VerdictName
 
 TEXTS = [
     " ".join(f"Sentence {number} of text {text} tells of the harbour." for number in range(40))
@@ -96,3 +113,115 @@ async def test_nothing_is_quoted_to_a_question_about_something_else(
     assert refused.answered_by == NOBODY
     assert not refused.sentences, "what is about something else is not called near"
     assert not refused.citations
+
+
+ABSTRACT = (
+    "Reed beds clean water better than tanks. We measured eleven beds for a year. "
+    "We found that old beds hold twice the phosphate."
+)
+PARTS = {
+    "Abstract": ABSTRACT,
+    "1 Introduction": "Earlier work showed that reeds grow fast. Beds are cheaper than tanks.",
+    "2 Methods": "We took 40 per cent of the samples in spring.",
+    "3 Results": "Old beds kept 61 per cent of it. Table 2 shows all beds, 12 per cent cut. "
+    "The weather was mild. Young beds lost 8 per cent in winter.",
+    "4 Conclusion": "We found that old beds hold twice the phosphate. It remains to be seen "
+    "whether cutting improves this. Managers should cut less of them than they do today.",
+    "References": "Marsh et al. We show that reeds are better than rushes.",
+}
+
+
+def paper(parts: dict[str, str], *, kind: Kind = "paper", summary: str = ABSTRACT) -> Document:
+    """A document of these parts, each under its heading."""
+    text, marks = "", []
+    for heading, said in parts.items():
+        begin = len(text)
+        text += f"{heading}\n\n{said}\n\n"
+        marks.append(HeadingMark(start=begin, end=len(text), path=(heading,)))
+    return Document(
+        collection="c", uri="file:///p", kind=kind, title="Reeds", text=text, marks=tuple(marks),
+        summary=summary,
+    )  # fmt: skip
+
+
+def test_results_are_told_verbatim_once_and_in_reading_order() -> None:
+    document = paper(PARTS)
+    found = key_findings(document)
+    assert [span.of(document.text) for span in found] == [
+        "We found that old beds hold twice the phosphate.",
+        "Old beds kept 61 per cent of it.",
+        "Young beds lost 8 per cent in winter.",
+        "Managers should cut less of them than they do today.",
+    ]
+
+
+def test_there_are_at_most_five() -> None:
+    told = (
+        "We found reeds in nine ponds. Ducks ate 12 per cent of them. "
+        "Frogs were better than any toads. These pipes showed many cracks. "
+        "Boats lost 3% of their paint. Our model outperforms walking. Mills turn 4 times a day."
+    )
+    assert len(key_findings(paper({"Results": told}, summary=""))) == MOST
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        paper({"Results": "The weather was mild all year. We walked along the water."}, summary=""),
+        paper({"Text": "We found that old beds hold twice the phosphate."}, summary=""),
+        paper(PARTS, kind="page"),
+        paper({}, summary=""),
+    ],
+)
+def test_without_a_stated_result_there_is_none(document: Document) -> None:
+    assert key_findings(document) == ()
+
+
+def test_extracts_are_as_sure_as_the_chance_that_they_hold_the_answer(tmp_path: Path) -> None:
+    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
+        sure, unsure = (of_extracts(kb, Extracts(confidence=one)) for one in (0.9, 0.1))
+        capped = of_extracts(kb, Extracts(confidence=0.9), [LIMIT_LEFT_OUT])
+    assert (sure.score, sure.band, unsure.band) == (0.9, "high", "none")
+    assert "about 90 find their answer here" in sure.reasoning
+    assert (capped.score, capped.band) == (RELAXED, "medium")
+    assert "a limit of the question had to be left out" in capped.reasoning
+
+
+def test_each_way_of_reading_has_weights_of_its_own() -> None:
+    known = learned()
+    assert set(known.score) == set(known.sure) == set(MODES)
+    for mode, columns in MODES.items():
+        used = [name for name, weight in zip(COLUMNS, known.score[mode], strict=True) if weight]
+        assert set(used) <= set(columns)
+    assert not comparable(ReadableEmbedder())
+
+
+def verdicts(*names: VerdictName) -> list[Verdict]:
+    return [Verdict(name=name, method="judge", score=0.0) for name in names]
+
+
+def test_an_answer_of_a_model_is_as_sure_as_its_verdicts() -> None:
+    good, part, bad = VerdictName.SUPPORTED, VerdictName.PARTIAL, VerdictName.UNSUPPORTED
+    sure = confidence_of_verdicts(verdicts(good, good), 0.9, "yes", model_claim=0.1)
+    assert (sure.band, sure.model_claim) == ("high", 0.1)
+    assert sure.reasoning.startswith("2 of 2 sentences are borne out")
+    mixed = confidence_of_verdicts(verdicts(good, part), 0.9, "yes")
+    wrong = confidence_of_verdicts(verdicts(bad, bad), 0.9, "yes")
+    in_part = confidence_of_verdicts(verdicts(good, good), 0.9, "partly")
+    assert sure.score > mixed.score > wrong.score
+    assert sure.score > in_part.score
+    assert wrong.band == "low"
+    capped = confidence_of_verdicts(verdicts(good), 0.9, "yes", caps=[LIMIT_LEFT_OUT])
+    assert capped.score == RELAXED
+
+
+def test_without_verdicts_citations_and_evidence_count() -> None:
+    unjudged = [replace(one, method="nearest") for one in verdicts(VerdictName.NOT_CHECKED)]
+    bare = verdicts(VerdictName.UNCITED)
+    near = confidence_of_verdicts(unjudged, 0.9, None)
+    assert near.band == "medium"
+    assert "nobody has judged them" in near.reasoning
+    assert confidence_of_verdicts(unjudged, 0.1, None).score < near.score
+    assert confidence_of_verdicts(unjudged, 0.0, "no").band == "low", "it cites something"
+    assert confidence_of_verdicts(bare, 0.9, None).band == "none"
+    assert confidence_of_verdicts(bare, 0.9, "yes").band == "low"

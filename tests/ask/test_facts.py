@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import pytest
 from reportlab.pdfgen.canvas import Canvas
 
-from wellread.answers import CATALOGUE, Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
+from wellread.values.answers import CATALOGUE, Answer, Question
 
 AUTHORS = ("Ida Lund", "Tor Vik", "Åse Dahl", "Per Moen")
 ABSTRACT = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.ask.retrieve.flagged_sentences import (
+from wellread.ask.retrieve.rated_questions import (
     NOTHING_FLAGGED,
     FlaggedSentences,
     flagged_from,

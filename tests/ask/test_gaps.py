@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from wellread.answers import Question
 from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.plan import catalogued
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.ranking import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.questions import Analysis, Constraint
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters, Span
+from wellread.values.answers import Question
+from wellread.values.question import Analysis, Constraint
 
 NEWS = [
     ("Otters return", "2023-04-01", "Ada Moss", "Three otters swim in the river again."),

@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from wellread.answers import Question
 from wellread.ask.aggregate.queries.result import AggregateResult
-from wellread.ask.plan import clearly_related, find, related
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.plan import clearly_related, find, relational
+from wellread.ask.retrieve.ranking import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.errors import UnknownCollectionError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.questions import Analysis, Constraint
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters, Span
+from wellread.values.answers import Question
+from wellread.values.question import Analysis, Constraint
 
 TODAY = date(2026, 5, 1)
 SETTINGS = """\
@@ -115,7 +115,7 @@ def read(kb: KnowledgeBase, text: str, *collections: str) -> Analysis:
 
 
 def ask(kb: KnowledgeBase, text: str, *collections: str) -> Found:
-    found = related(kb, read(kb, text, *collections))
+    found = relational(kb, read(kb, text, *collections))
     assert found is not None
     return found
 
@@ -260,7 +260,7 @@ def test_a_name_with_two_meanings_follows_both_and_says_so(kb: KnowledgeBase) ->
         )
         for node in both
     )
-    found = related(
+    found = relational(
         kb,
         replace(
             analysis,
@@ -271,7 +271,7 @@ def test_a_name_with_two_meanings_follows_both_and_says_so(kb: KnowledgeBase) ->
     assert found is not None
     assert names(found) == ["Big motor"]  # only one of them needs anything, so there is no doubt
     assert found.notes == ()
-    narrowed = related(
+    narrowed = relational(
         kb,
         replace(
             analysis,
@@ -318,19 +318,19 @@ def test_an_entity_of_another_collection_is_never_walked_from(kb: KnowledgeBase)
     """Even if the analysis named one."""
     outside = read(kb, "What does Secret play need?", "secret")
     assert outside.entities
-    assert related(kb, replace(outside, filters=Filters(collections=("open",)))) is None
+    assert relational(kb, replace(outside, filters=Filters(collections=("open",)))) is None
 
 
 def test_an_unknown_collection_is_refused(kb: KnowledgeBase) -> None:
     analysis = read(kb, "What does Kite song need?")
     with pytest.raises(UnknownCollectionError):
-        related(kb, replace(analysis, filters=Filters(collections=("nowhere",))))
+        relational(kb, replace(analysis, filters=Filters(collections=("nowhere",))))
 
 
 def test_the_askers_filters_hold_for_the_answers(kb: KnowledgeBase) -> None:
     analysis = read(kb, "Which plays need the wind machine?")
     filters = Filters(collections=("open",), taxonomy=(("season", "summer"),))
-    found = related(kb, replace(analysis, filters=filters))
+    found = relational(kb, replace(analysis, filters=filters))
     assert found is not None
     assert names(found) == ["Kite song"]
 
@@ -345,7 +345,7 @@ def test_a_limit_in_the_words_is_let_go_of_when_nothing_meets_it(kb: KnowledgeBa
             value=f"season: {value}",
             filters=Filters(taxonomy=(("season", value),)),
         )
-        found = related(kb, replace(analysis, constraints=(limit,)))
+        found = relational(kb, replace(analysis, constraints=(limit,)))
         assert found is not None
         return found
 
@@ -389,7 +389,7 @@ def test_nothing_in_the_graph_goes_on_to_the_texts_with_a_note(kb: KnowledgeBase
 
 
 def test_a_question_without_a_name_is_for_others(kb: KnowledgeBase) -> None:
-    assert related(kb, read(kb, "Who needs what?")) is None
+    assert relational(kb, read(kb, "Who needs what?")) is None
 
 
 def test_only_what_is_wholly_understood_is_clear(kb: KnowledgeBase) -> None:
@@ -416,5 +416,5 @@ def test_a_factual_question_that_is_clear_takes_the_graph(kb: KnowledgeBase) -> 
 )
 def test_no_relation_holds_an_amount(kb: KnowledgeBase, text: str) -> None:
     analysis = read(kb, text)
-    assert related(kb, analysis) is None
+    assert relational(kb, analysis) is None
     assert clearly_related(kb, analysis) is None

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from wellread.answers import Question
 from wellread.ask.aggregate.queries.result import AggregateResult
-from wellread.ask.plan import clearly_related, related
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.plan import clearly_related, relational
+from wellread.ask.retrieve.ranking import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.questions import Analysis
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters
+from wellread.values.answers import Question
+from wellread.values.question import Analysis
 
 FUND = "{type: funded_by, target: entry-1}"
 ENTRIES = {
@@ -130,7 +130,7 @@ def test_where_there_is_doubt_the_texts_are_asked(kb: KnowledgeBase, text: str) 
 def test_a_relational_question_with_doubt_is_read_without_shortened_names(
     kb: KnowledgeBase, text: str
 ) -> None:
-    assert related(kb, read(kb, text)) is None
+    assert relational(kb, read(kb, text)) is None
 
 
 def test_names_of_other_collections_are_not_known(kb: KnowledgeBase) -> None:

@@ -24,10 +24,10 @@ from tests.ask.planted.plants import (
 )
 from tests.doubles.obedient import ObedientModel
 
-from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
+from wellread.values.answers import Answer, Question
 
 every_plant = pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.id)
 

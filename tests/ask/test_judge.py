@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from wellread.answers import Answer, FinalEvent, Question, SentenceEvent, TokenEvent
 from wellread.ask.answer import answer, final
 from wellread.ask.verify.judge import SCHEMA
-from wellread.calls import Call
 from wellread.errors import ModelError
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import Judge, ScriptedModel, agreeing, judging
+from wellread.values.answers import Answer, FinalEvent, Question, SentenceEvent, TokenEvent
+from wellread.values.calls import Call
 
 TEXTS = {
     "ferry": "The ferry Osprey was bought for 2.6 million euros in 2021. It carries ninety people.",

@@ -18,9 +18,9 @@ from wellread.ask.retrieve.search import Searched, look
 from wellread.errors import UnknownCollectionError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.questions import Analysis, Constraint, ConstraintKind
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters, Span
+from wellread.values.question import Analysis, Constraint, ConstraintKind
 
 HARBOUR = "---\ntitle: Harbour\ndate: 2024-05-02\nauthor: Ines Roth\n---\n\nThe harbour opened.\n"
 MARKET = "---\ntitle: Market\ndate: 2025-03-01\nauthor: Tom Vale\n---\n\nThe market opened.\n"

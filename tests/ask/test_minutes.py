@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from wellread.answers import CATALOGUE, Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.ask.understand.followups.rewrite import Turn, standalone
 from wellread.ask.understand.question_parts import goes_on
@@ -17,6 +16,7 @@ from wellread.ingest.loaders.front_matter import date_in_name
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
+from wellread.values.answers import CATALOGUE, Answer, Question
 
 FILES = {
     "minutes-2024-05-13.txt": """ROWING CLUB OF THE SOUND

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel, judging
+from wellread.values.answers import Answer, Question
 
 TEXT = """# Heron boathouse
 

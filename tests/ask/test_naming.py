@@ -11,9 +11,9 @@ import pytest
 from wellread.ask.retrieve.relax import period_named, search_within
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.questions import Analysis, Constraint
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters, Span
+from wellread.values.question import Analysis, Constraint
 
 PAGES = {
     "bridge.md": "---\ntitle: Bridge\ndate: 2024-05-02\n---\n\nThe bridge opened.\n",

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
-from wellread.ask.retrieve.retrieval import Retrieval
+from wellread.ask.retrieve.ranking import Retrieval
 from wellread.ask.retrieve.story_search import news
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.questions import Analysis, Constraint, ConstraintKind
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters, Span
+from wellread.values.answers import Answer, Question
+from wellread.values.question import Analysis, Constraint, ConstraintKind
 
 TODAY = datetime.now(UTC)
 NEWS = Filters(collections=("news",))

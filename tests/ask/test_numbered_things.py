@@ -8,10 +8,10 @@ from pathlib import Path
 
 from tests.doubles.evidence import evidence_of
 
-from wellread.answers import Question
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ask.verify.conflicts import disputed
+from wellread.values.answers import Question
 
 # By line: a question, and pairs of sentences on it: on two things of one kind, or at odds.
 CASES = [

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.ask.understand.question_parts import questions_in
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
+from wellread.values.answers import Answer, Question
 
 TEXTS = {
     "mill": "type: place\ntitle: Corn Mill\naliases: [the Heron]",

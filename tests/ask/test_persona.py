@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.direct import persona
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.questions import Analysis, Constraint
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters, Span
+from wellread.values.answers import Question
+from wellread.values.question import Analysis, Constraint
 
 TOWN = Filters(collections=("town",))
 TALK = """WEBVTT

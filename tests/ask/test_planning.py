@@ -13,13 +13,11 @@ import anyio
 import pytest
 from tests.ask.test_prompts import recorded
 
-from wellread.answers import Answer, Question
 from wellread.ask import planning_call as module
 from wellread.ask.answer import answer, final
 from wellread.ask.planning_call import SCHEMA, plan_prompt
 from wellread.ask.understand.followups.rewrite import Turn
 from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.calls import Call
 from wellread.errors import ModelError
 from wellread.ingest.run import add
 from wellread.kb import open_kb
@@ -27,6 +25,8 @@ from wellread.models.base import ModelUsage, Prompt, TextDelta
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import Planner, ScriptedModel, planning
 from wellread.types import EarlierTurn
+from wellread.values.answers import Answer, Question
+from wellread.values.calls import Call
 
 TEXTS = {
     "ferry": "type: ship\ntitle: Ferry Osprey\nzone: [north quay]",

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from tests.doubles.evidence import evidence_of
 
-from wellread.answers import Claim, Question, VerdictName
 from wellread.ask.answer import answer, final
 from wellread.ask.verify.check_claims import checked
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
+from wellread.values.answers import Claim, Question, VerdictName
 
 CLAIM = "The Pell pump lifts 880 litres."
 ORDERS = (

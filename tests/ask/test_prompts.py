@@ -9,13 +9,11 @@ from typing import get_args
 
 import pytest
 
-from wellread.answers import Evidence
 from wellread.ask.write import prompts
 from wellread.ask.write.parse_draft import parse_draft
 from wellread.ask.write.prompts import build_prompt, wordings
 from wellread.identity import document_id, passage_id, version_of
 from wellread.models.base import Prompt
-from wellread.questions import Analysis, NamedEntity, QuestionType
 from wellread.types import (
     DocumentFacts,
     Filters,
@@ -25,6 +23,8 @@ from wellread.types import (
     Passage,
     Span,
 )
+from wellread.values.answers import Evidence
+from wellread.values.question import Analysis, NamedEntity, QuestionType
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 SIMILAR = """Q: Is solar growing?

@@ -8,14 +8,14 @@ from datetime import date
 
 import pytest
 
-from wellread.answers import CATALOGUE, Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.ask.understand.analyse import analyse
-from wellread.ask.understand.document_names import published_of
+from wellread.ask.understand.mentions import published_of
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
+from wellread.values.answers import CATALOGUE, Answer, Question
 
 ENTRIES = [
     ("https://www.beacon.example/1", "The mill burns", "The mill burned for six hours.", "03-02"),

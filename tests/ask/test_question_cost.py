@@ -21,7 +21,6 @@ from typing import Any, ClassVar, NamedTuple
 import pytest
 
 from wellread import sample
-from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.identity import document_id, passage_id, version_of
 from wellread.ingest.run import add
@@ -33,6 +32,7 @@ from wellread.store.schema.stored_values import DocumentChange, SourceChange, So
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
 from wellread.types import Document, EntityFacts, Passage, Relation, Span
+from wellread.values.answers import Question
 
 pytestmark = pytest.mark.sqlite_only  # the rows are counted where its driver gives them
 

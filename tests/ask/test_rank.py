@@ -1,10 +1,25 @@
 """Fusion and diversity, as pure functions."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.doubles.evidence import evidence_of
 
 from wellread.ask.retrieve import ranking
-from wellread.types import Candidate, Span
+from wellread.ask.retrieve.ranking import merged, pack, varied, with_neighbours
+from wellread.ask.retrieve.search import search
+from wellread.errors import UnknownCollectionError
+from wellread.ingest.run import add
+from wellread.kb import open_kb
+from wellread.store.catalogue import Catalogue
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.types import Candidate, Filters, Hit, Span
 
 
 def listed(*scores: tuple[str, float]) -> list[Candidate]:
@@ -89,3 +104,147 @@ def test_diversity_puts_a_repeat_behind_something_new() -> None:
 def test_overlap_is_jaccard() -> None:
     assert ranking.overlap(frozenset("ab"), frozenset("bc")) == 1 / 3
     assert ranking.overlap(frozenset(), frozenset("a")) == 0.0
+
+
+TEXTS = (
+    "The ferry Osprey leaves the harbour at six every single morning.",
+    "Bread dough rises because of yeast.",
+    "Seagrass stores carbon in the sediment.",
+    "The ferry Heron leaves the harbour at nine on many evenings.",
+)
+COPY = "At six every single morning the ferry Osprey leaves the harbour."
+
+
+def hits_of(*texts: str) -> list[Hit]:
+    return [piece.hit for piece in evidence_of(*texts)]
+
+
+def texts_of(hits: Sequence[Hit]) -> list[str]:
+    return [hit.passage.text for hit in hits]
+
+
+def test_a_near_duplicate_goes_and_says_of_what() -> None:
+    kept, dropped = varied(hits_of(TEXTS[0], COPY, TEXTS[1]), 5, 1.0)
+    assert texts_of(kept) == [TEXTS[0], TEXTS[1]]
+    ((text, why),) = [(each.hit.passage.text, each.why) for each in dropped]
+    assert text == COPY
+    assert "nearly the same text as a passage of “Notes”" in why
+
+
+def test_beyond_the_limit_hits_are_dropped_and_told() -> None:
+    kept, dropped = varied(hits_of(*TEXTS), 3, 1.0)
+    assert texts_of(kept) == list(TEXTS[:3])
+    assert [(each.hit.passage.text, each.why) for each in dropped] == [
+        (TEXTS[3], "not among the best 3")
+    ]
+
+
+def test_a_given_order_is_kept_whatever_the_scores_say() -> None:
+    turned = hits_of(*TEXTS)[::-1]
+    kept, _ = varied(turned, 2, 1.0)
+    assert kept == turned[:2]
+
+
+def test_less_relevance_prefers_what_differs() -> None:
+    one, like, other = TEXTS[0], TEXTS[3], TEXTS[1]
+    hits = hits_of(one, like, other)
+    assert texts_of(varied(hits, 2, 0.99)[0]) == [one, like]
+    assert texts_of(varied(hits, 2, 0.3)[0]) == [one, other]
+
+
+@given(
+    st.lists(st.sampled_from([*TEXTS, COPY]), max_size=8),
+    st.integers(1, 5),
+    st.sampled_from([0.0, 0.5, 1.0]),
+)
+def test_no_hit_is_lost(texts: list[str], limit: int, relevance: float) -> None:
+    hits = hits_of(*texts)
+    kept, dropped = varied(hits, limit, relevance)
+    assert len(kept) <= limit
+    both = [hit.passage.id for hit in (*kept, *(each.hit for each in dropped))]
+    assert sorted(both) == sorted(hit.passage.id for hit in hits)
+
+
+def test_lists_are_joined_in_turns_and_no_hit_twice() -> None:
+    a, b, c, d = hits_of(*TEXTS)
+    assert merged([[a, b], [c, a, d]], 10) == [a, c, b, d]
+    assert merged([[a, b], [], [c]], 2) == [a, c]
+    assert merged([], 3) == []
+
+
+LONG = "The heat pump of the harbour bath runs day and night. " * 12
+OTHER = "The boiler of the town hall burns wood chips all winter. " * 12
+SMALL: dict[str, dict[str, object]] = {"context": {"max_characters": 600, "max_tokens": 400}}
+
+
+def packed(tmp_path: Path, sides: int) -> list[str]:
+    hits = [piece.hit for piece in evidence_of(LONG.strip(), OTHER.strip())]
+    with open_kb(tmp_path / "home", overrides=SMALL, embedder=ReadableEmbedder()) as kb:
+        return [piece.text for piece in pack(kb, hits, sides)]
+
+
+def test_the_best_piece_comes_first_and_is_cut_after_a_whole_sentence(tmp_path: Path) -> None:
+    (only,) = packed(tmp_path, 1)
+    assert LONG.startswith(only)
+    assert only.endswith("night.")
+    assert len(only) <= 600
+
+
+def test_a_small_budget_holds_each_side_of_a_comparison(tmp_path: Path) -> None:
+    one, other = packed(tmp_path, 2)
+    assert LONG.startswith(one)
+    assert OTHER.startswith(other)
+    assert len(one) + len(other) <= 600
+    assert one.endswith(".")
+    assert other.endswith(".")
+
+
+def test_what_stands_around_the_best_pieces_follows_where_there_is_room(tmp_path: Path) -> None:
+    parts = [
+        f"## Part {number}\n\n{f'The quay has bolt number {number}. ' * 10}" for number in range(9)
+    ]
+    (tmp_path / "quay.md").write_text("# Quay\n\n" + "\n\n".join(parts), encoding="utf-8")
+    for room, more in ((30_000, 2), (700, 1), (500, 0)):
+        context: dict[str, object] = {"max_characters": room}
+        with open_kb(
+            tmp_path / "home", overrides={"context": context}, embedder=ReadableEmbedder()
+        ) as kb:
+            add(kb, [str(tmp_path / "quay.md")], collection="town")
+            (document,) = kb.catalogue.listings.documents(Filters(), 9).documents
+            there = kb.catalogue.passages_of([document.facts.id])
+            (middle,) = [one for one in there if "Part 4" in one.context]
+            best = pack(kb, [Hit(passage=middle, document=document.facts, score=1.0)])
+            shown = with_neighbours(kb, best)
+        assert shown[:1] == best
+        assert [piece.key for piece in shown] == ["e1", "e2", "e3"][: 1 + more]
+        assert all(piece.text == piece.hit.passage.text for piece in shown)
+        near = {piece.locator.heading[-1] for piece in shown[1:]}
+        assert near <= {"Part 3", "Part 5"}
+        assert len(near) == more
+
+
+def test_what_was_found_far_below_the_best_is_not_shown_to_a_model(tmp_path: Path) -> None:
+    *pieces, last = evidence_of("The pump runs.", "It is old.", "It hums.", "The boiler burns.")
+    weak = replace(last, hit=replace(last.hit, score=0.01))
+    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
+        assert with_neighbours(kb, [*pieces, weak]) == pieces
+        assert with_neighbours(kb, [*pieces, last]) == [*pieces, last]
+
+
+def test_a_filter_by_collection_counts_no_documents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = tmp_path / "note.md"
+    note.write_text("The ferry leaves at noon.", encoding="utf-8")
+    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
+        add(kb, [str(note)], collection="harbour")
+
+        def refuse(_: Catalogue) -> None:
+            raise AssertionError("every document was counted")
+
+        monkeypatch.setattr(Catalogue, "stats", refuse)
+        (hit,) = search(kb, "When does the ferry leave?", Filters(collections=("harbour",)))
+        assert hit.passage.text == "The ferry leaves at noon."
+        with pytest.raises(UnknownCollectionError, match="nowhere") as raised:
+            search(kb, "ferry", Filters(collections=("nowhere",)))
+        assert "harbour" in str(raised.value.hint)

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.ask.plan import find
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.ranking import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.errors import ModelError
@@ -20,6 +19,7 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Excerpt, Reader, Scores
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.reader_contract import ReadableReader
+from wellread.values.answers import Question
 
 QUESTION = "When does the ferry leave the harbour?"
 TEXTS = {

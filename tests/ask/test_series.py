@@ -9,13 +9,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from wellread.answers import CATALOGUE, Answer, Question
 from wellread.ask.answer import answer, final
-from wellread.ask.understand.document_names import numbered_of
+from wellread.ask.understand.mentions import numbered_of
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
+from wellread.values.answers import CATALOGUE, Answer, Question
 
 NETS = {7: ("two", "Eel", "nine"), 8: ("three", "Crab", "four"), 9: ("five", "Mussel", "six")}
 LETTER = """---

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from wellread.answers import LIMITED, Answer, Question, VerdictName
 from wellread.ask.answer import answer, final
-from wellread.calls import ANSWER
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
 from wellread.types import Filters
+from wellread.values.answers import LIMITED, Answer, Question, VerdictName
+from wellread.values.calls import ANSWER
 
 FERRY = "# The ferry\n\nThe ferry Osprey was bought for 2.6 million euros in 2021.\n"
 ENTITIES = {

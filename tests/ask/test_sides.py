@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.direct import MOST_SOURCES, compare, synthesis
 from wellread.ask.retrieve.ranking import pack
 from wellread.ask.write.extracts import SAID, Extracts, extracts_of
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.questions import Analysis, Constraint
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters, Span
+from wellread.values.answers import Question
+from wellread.values.question import Analysis, Constraint
 
 TOWN = Filters(collections=("town",))
 # The trams outscore the ferries in every list, so only turns give the ferries a place.

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from wellread.answers import Answer, Confidence, Question
 from wellread.ask.plan import find, reading
 from wellread.ask.retrieve.search import SourceRating, search
 from wellread.ingest.run import add
@@ -18,6 +17,7 @@ from wellread.store.catalogue.learning.feedback_records import FeedbackMark, Mar
 from wellread.store.schema.stored_values import Feedback
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters, Hit
+from wellread.values.answers import Answer, Confidence, Question
 
 NOW = datetime(2026, 3, 4, tzinfo=UTC)
 QUERY = "tides at the harbour"

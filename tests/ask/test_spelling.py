@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.ask.understand import vocabulary
 from wellread.ask.understand.vocabulary import Vocabulary, respelt
@@ -15,6 +14,7 @@ from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters
+from wellread.values.answers import Question
 
 TEXT = """# Harbour
 

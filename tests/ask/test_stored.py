@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.errors import UnknownNameError
 from wellread.ingest.run import add
@@ -15,6 +14,7 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.library.recheck import Rechecked, named_answer, stored_answer, verify_again
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel, agreeing, judging
+from wellread.values.answers import Answer, Question
 
 FERRY = """# The ferry
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from wellread.answers import Answer, Question
 from wellread.ask.aggregate.queries.result import AggregateResult, Place, Row
 from wellread.ask.answer import answer, final
 from wellread.ask.deliver.reply import Reply
@@ -23,6 +22,7 @@ from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import DocumentFacts, Filters, Hit, Span
+from wellread.values.answers import Answer, Question
 
 TOWN = Filters(collections=("town",))
 

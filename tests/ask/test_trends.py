@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from wellread.answers import Question
 from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.plan import catalogued
 from wellread.ask.understand.analyse import analyse
@@ -18,6 +17,7 @@ from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters
+from wellread.values.answers import Question
 
 # Month to the texts of that month; March has none.
 MONTHS = {

@@ -7,7 +7,7 @@ from benchmarks.train_walks import examples, known_words, masked_words
 
 from wellread.ask.aggregate.queries.query import Sense
 from wellread.ask.aggregate.read.catalogue_reading import TEXTS
-from wellread.ask.aggregate.read.relation_families import Relations, family_of, plain_words
+from wellread.ask.aggregate.read.read_walks import Relations, family_of, plain_words
 from wellread.ask.aggregate.read.walk_reading import (
     FLAGS,
     Lexicon,
@@ -16,10 +16,10 @@ from wellread.ask.aggregate.read.walk_reading import (
     judged,
     learned,
 )
-from wellread.questions import NamedEntity
 from wellread.store.catalogue.documents.relation_network import RelationKind
 from wellread.text.tokens import tokens_of
 from wellread.types import Span
+from wellread.values.question import NamedEntity
 
 GIVEN = examples()
 KNOWN = known_words(GIVEN)

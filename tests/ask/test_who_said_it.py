@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel, judging
 from wellread.types import Filters
+from wellread.values.answers import Answer, Question
 
 COUNCIL = """WEBVTT
 

@@ -9,15 +9,15 @@ import pytest
 from tests.doubles.openai_server import OVERLOADED, OpenAIServer
 from tests.doubles.replies import Failure, Reply, Text
 
-from wellread.answers import Answer, FinalEvent, Question, TokenEvent
 from wellread.ask.answer import answer, final
-from wellread.calls import ANSWER, EMBED_PASSAGE, Call
 from wellread.errors import BudgetError, ModelError, ModelTimeoutError, SettingsError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Prompt
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import Broken, ScriptedModel, collect
+from wellread.values.answers import Answer, FinalEvent, Question, TokenEvent
+from wellread.values.calls import ANSWER, EMBED_PASSAGE, Call
 
 FERRY = "# The ferry\n\nThe ferry Osprey was bought for 2.6 million euros in 2021.\n"
 ASKED = "How much was paid for the ferry Osprey?"

@@ -22,8 +22,8 @@ from benchmarks.release.verdict import Measured, count, judge
 
 from benchmarks import gate
 from wellread.errors import RequestError
-from wellread.evaluation.baselines import read_thresholds
-from wellread.evaluation.bootstrap import Interval
+from wellread.evaluation.report import read_thresholds
+from wellread.evaluation.scores import Interval
 
 SVG = "{http://www.w3.org/2000/svg}"
 PROVENANCE = {"at": "2026-03-01T10:00:00+00:00", "commit": "abc1234", "machine": "X | 2 cores"}

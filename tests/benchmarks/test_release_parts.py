@@ -23,7 +23,7 @@ from tests.ask.planted.outcomes import decided
 from tests.ask.planted.plants import PLANTS
 
 from wellread.ask.answer import answer, final
-from wellread.ask.write.prompts import guard
+from wellread.ask.write import prompts
 from wellread.evaluation.cases import Case, Expected, read_cases
 from wellread.evaluation.scores import Scored
 from wellread.ingest.remove import RemoveReport
@@ -134,10 +134,10 @@ def test_no_order_comes_through_and_the_model_hears_them(tmp_path: Path) -> None
 def test_orders_that_come_through_are_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def open_door(_: guard.Guard, text: str, **_before: str) -> guard.Shown:
-        return guard.Shown(text=text)
+    def open_door(_: prompts.Guard, text: str, **_before: str) -> prompts.Shown:
+        return prompts.Shown(text=text)
 
-    monkeypatch.setattr(guard.Guard, "shown", open_door)
+    monkeypatch.setattr(prompts.Guard, "shown", open_door)
     heard, won = injections.followed_by_model(tmp_path, ReadableEmbedder(), FEW)
     assert heard == len(FEW)
     assert won == ["markdown-leak: the prompt, the fence", "markdown-call: a call"]

@@ -26,8 +26,8 @@ from benchmarks.release.verdict import (
 
 from benchmarks import gate
 from wellread.errors import RequestError
-from wellread.evaluation.baselines import read_thresholds
-from wellread.evaluation.bootstrap import Interval
+from wellread.evaluation.report import read_thresholds
+from wellread.evaluation.scores import Interval
 
 RECALL = Interval(mean=0.8, low=0.7, high=0.9, n=40)
 FIGURES: Mapping[str, Mapping[str, Interval]] = {

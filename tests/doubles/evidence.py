@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from wellread.answers import Evidence
 from wellread.types import DocumentFacts, Hit, Locator, Passage, Span
+from wellread.values.answers import Evidence
 
 
 def evidence_of(*texts: str, title: str = "Notes") -> list[Evidence]:

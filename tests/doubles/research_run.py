@@ -1,23 +1,24 @@
-"""A run of research in memory: journal, limits and pool, as simple as they can be."""
+"""A run of research whose journal is in memory, with limits that a test sets."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
 
+from wellread.kb import KnowledgeBase
 from wellread.models.base import ModelUsage
-from wellread.reports import StopReason
-from wellread.research.model.context import RoundsEnd
-from wellread.types import Hit
+from wellread.research.run_state import RunState
+from wellread.types import Filters
+from wellread.values.reports import Facet, Limits, StopReason
 
 
 class Killed(BaseException):
     """The process is gone."""
 
 
-class MemoryRun:
-    """Keeps what it is told.
+class MemoryRun(RunState):
+    """Keeps what it is told; ``kb`` is set by who works on it.
 
     Args:
         journal: of a run that was begun before.
@@ -28,73 +29,51 @@ class MemoryRun:
 
     def __init__(
         self,
-        journal: dict[str, str] | None = None,
+        journal: dict[str, Any] | None = None,
         *,
-        searches: int | None = None,
+        searches: int = 1_000,
         dollars: float | None = None,
         stops: Callable[[MemoryRun], StopReason | None] = lambda run: None,
         dies_after: int | None = None,
     ) -> None:
-        self.journal = {} if journal is None else journal
+        limits = Limits(searches=searches, dollars=dollars)
+        nothing = cast("KnowledgeBase", None)
+        super().__init__(nothing, "run_test", limits, {} if journal is None else journal)
         self.made: list[str] = []
         self.usages: list[ModelUsage] = []
-        self.begun = 0
-        self.pool: dict[str, dict[str, Hit]] = {}
-        self.facets: list[tuple[str, str, int]] = []
-        self.ended: tuple[RoundsEnd, str] | None = None
-        self._searches = searches
-        self._dollars = dollars
         self._stops = stops
         self._dies_after = dies_after
 
-    @property
-    def id(self) -> str:
-        return "run_test"
+    def begin(self, kb: KnowledgeBase, facets: tuple[Facet, ...], filters: Filters) -> None:
+        """Work in this material, on these facets."""
+        self.kb, self.facets, self.filters = kb, list(facets), filters
 
     @property
-    def cost(self) -> float:
-        return sum(usage.cost for usage in self.usages)
-
-    async def once(self, key: str, make: Callable[[], Awaitable[Any]]) -> Any:
-        if key not in self.journal:
-            if self._dies_after is not None and len(self.made) >= self._dies_after:
-                raise Killed
-            made = await make()
-            self.made.append(key)
-            self.journal[key] = json.dumps(made)
-        return json.loads(self.journal[key])
-
-    def stop(self) -> StopReason | None:
-        if reason := self._stops(self):
-            return reason
-        if self._searches is not None and self.begun >= self._searches:
-            return "budget"
-        if self._dollars is not None and self.cost >= self._dollars:
-            return "budget"
-        return None
-
-    def searched(self) -> None:
-        self.begun += 1
-
-    def spend(self, usage: ModelUsage) -> None:
-        self.usages.append(usage)
-
-    def add(self, facet: str, hits: Sequence[Hit]) -> int:
-        known = {name for held in self.pool.values() for name in held}
-        self.pool.setdefault(facet, {}).update({hit.passage.id: hit for hit in hits})
-        return len({hit.passage.id for hit in hits} - known)
-
-    def found(self, facet: str) -> Sequence[Hit]:
-        return list(self.pool.get(facet, {}).values())
-
-    def open_facet(self, title: str, query: str, round_number: int) -> str:
-        self.facets.append((title, query, round_number))
-        return f"f{len(self.facets) + 10}"
-
-    def end_rounds(self, reason: RoundsEnd, text: str = "") -> None:
-        self.ended = (reason, text)
+    def ended(self) -> tuple[str, str]:
+        """Why its rounds ended."""
+        return self.stopped or "failed", self.failure
 
     @property
     def texts(self) -> list[str]:
         """What the pool holds."""
-        return [hit.passage.text for held in self.pool.values() for hit in held.values()]
+        return [hit.passage.text for hit in self.pool.hits.values()]
+
+    def stop(self) -> StopReason | None:
+        if reason := self._stops(self):
+            return reason
+        spent = self.limits.dollars is not None and self.dollars >= self.limits.dollars
+        return "budget" if spent or self.searches >= self.limits.searches else None
+
+    async def once(self, key: str, make: Callable[[], Awaitable[Any]]) -> Any:
+        dead = self._dies_after is not None and len(self.made) >= self._dies_after
+        if dead and key not in self.journal:
+            raise Killed
+        return await super().once(key, make)
+
+    async def keep(self, key: str, result: Any) -> None:
+        self.made.append(key)
+        self.journal[key] = json.loads(json.dumps(result))
+
+    def spend(self, usage: ModelUsage) -> None:
+        super().spend(usage)
+        self.usages.append(usage)

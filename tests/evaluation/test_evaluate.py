@@ -8,11 +8,19 @@ from typing import Any
 import pytest
 
 from wellread.ask.aggregate.queries.result import AggregateResult
-from wellread.ask.retrieve.retrieval import Found
-from wellread.evaluation import measuring as running
+from wellread.ask.retrieve.ranking import Found
+from wellread.evaluation import report as running
 from wellread.evaluation.cases import Case, Expected, WantedDocument, WantedSpan
-from wellread.evaluation.measuring import TOTAL, evaluate, in_collections, question_of
-from wellread.evaluation.report import ALL, Report, base_of, report_of
+from wellread.evaluation.report import (
+    ALL,
+    TOTAL,
+    Report,
+    base_of,
+    evaluate,
+    in_collections,
+    question_of,
+    report_of,
+)
 from wellread.evaluation.scores import Scored
 from wellread.kb import KnowledgeBase
 from wellread.types import Filters, Hit

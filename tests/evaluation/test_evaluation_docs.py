@@ -10,8 +10,8 @@ import pytest
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from wellread.evaluation.baselines import read_gate
 from wellread.evaluation.cases import CaseLine, read_cases
+from wellread.evaluation.report import read_gate
 from wellread.evaluation.scores import measure_names
 from wellread.serve.cli import app
 

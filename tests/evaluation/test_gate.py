@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from wellread.errors import RequestError
-from wellread.evaluation.baselines import check, depths_of, gate_body, read_gate
-from wellread.evaluation.bootstrap import Interval
-from wellread.evaluation.report import ALL, Base, Report
+from wellread.evaluation.report import ALL, Base, Report, check, depths_of, gate_body, read_gate
+from wellread.evaluation.scores import Interval
 
 
 def figure(mean: float, low: float, high: float) -> Interval:

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from wellread.evaluation.cases import Case, read_cases
-from wellread.evaluation.targets import Resolver
+from wellread.evaluation.cases import Case, Resolver, read_cases
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.cli.ask_cli import COLLECTION, FOLDERS

@@ -3,15 +3,40 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import log2
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from wellread.answers import Answer, Citation, Confidence, Sentence, Table, Verdict, VerdictName
 from wellread.ask.aggregate.queries.result import AggregateResult, Row
-from wellread.evaluation.cases import Case, Expected, WantedDocument
-from wellread.evaluation.scores import Run, Scored, measure_names, score
-from wellread.evaluation.targets import Targets
+from wellread.evaluation.cases import Case, Expected, Targets, WantedDocument
+from wellread.evaluation.scores import (
+    Run,
+    Scored,
+    citation_precision,
+    citation_recall,
+    contains,
+    every,
+    hit,
+    measure_names,
+    ndcg,
+    normalised,
+    recall,
+    reciprocal_rank,
+    score,
+    token_f1,
+)
 from wellread.types import Locator, Span
+from wellread.values.answers import (
+    Answer,
+    Citation,
+    Confidence,
+    Sentence,
+    Table,
+    Verdict,
+    VerdictName,
+)
 
 LISTED = ("doc_a", "doc_b", "doc_c")
 EXPECTED = Expected(
@@ -138,3 +163,181 @@ def test_every_score_has_its_place_in_the_report() -> None:
     names = measure_names((1, 5))
     assert set(scored(case, answer("x"), targets).scores) <= set(names)
     assert len(set(names)) == len(names)
+
+
+def places(*names: str) -> list[frozenset[str]]:
+    """One place each; ``a+b`` meets two targets, ``-`` meets nothing."""
+    return [frozenset(name.replace("-", "").split("+")) - {""} for name in names]
+
+
+def test_hit_looks_only_as_deep_as_asked() -> None:
+    ranking = places("-", "a")
+    assert hit(ranking, {"a": 1.0}, 1) == 0.0
+    assert hit(ranking, {"a": 1.0}, 2) == 1.0
+
+
+def test_recall_is_the_share_of_targets_met() -> None:
+    ranking = places("a", "-", "b", "c")
+    assert recall(ranking, {"a": 1.0, "b": 1.0, "d": 1.0}, 3) == pytest.approx(2 / 3)
+
+
+def test_a_target_met_twice_counts_once() -> None:
+    assert recall(places("a", "a"), {"a": 1.0, "b": 1.0}, 5) == 0.5
+
+
+def test_every_needs_all_targets() -> None:
+    ranking = places("a", "x", "b")
+    assert every(ranking, {"a": 1.0, "b": 1.0}, 2) == 0.0
+    assert every(ranking, {"a": 1.0, "b": 1.0}, 3) == 1.0
+
+
+def test_reciprocal_rank_is_of_the_first_target() -> None:
+    assert reciprocal_rank(places("-", "x", "b", "a"), {"a": 1.0, "b": 1.0}) == pytest.approx(1 / 3)
+    assert reciprocal_rank(places("-"), {"a": 1.0}) == 0.0
+
+
+def test_ndcg_of_a_perfect_ranking_is_one() -> None:
+    assert ndcg(places("a", "b", "-"), {"a": 2.0, "b": 1.0}, 10) == pytest.approx(1.0)
+
+
+def test_ndcg_of_a_swapped_graded_ranking() -> None:
+    gained = 1 / log2(2) + 2 / log2(3)
+    ideal = 2 / log2(2) + 1 / log2(3)
+    assert ndcg(places("b", "a"), {"a": 2.0, "b": 1.0}, 10) == pytest.approx(gained / ideal)
+
+
+def test_ndcg_counts_a_target_at_its_first_place_only() -> None:
+    assert ndcg(places("a", "a", "a"), {"a": 1.0}, 10) == pytest.approx(1.0)
+
+
+def test_ndcg_ideal_is_cut_at_the_depth() -> None:
+    assert ndcg(places("a"), {"a": 1.0, "b": 1.0}, 1) == pytest.approx(1.0)
+
+
+def test_ndcg_at_place_three() -> None:
+    assert ndcg(places("-", "-", "a"), {"a": 1.0}, 10) == pytest.approx(0.5)
+
+
+def test_ndcg_of_a_place_that_meets_two_targets_is_that_of_two_places() -> None:
+    grades = {"a": 1.0, "b": 2.0, "c": 1.0}
+    together = ndcg(places("-", "a+b", "c"), grades, 10)
+    assert together == pytest.approx(ndcg(places("-", "b", "a", "c"), grades, 10))
+    assert ndcg(places("a+b"), {"a": 1.0, "b": 1.0}, 1) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("measure", [hit, recall, every, ndcg])
+def test_no_result_scores_zero(measure: type) -> None:
+    assert measure([], {"a": 1.0}, 10) == 0.0
+    assert reciprocal_rank([], {"a": 1.0}) == 0.0
+
+
+names = st.sampled_from("abcdefgh")
+rankings = st.lists(st.frozensets(names, max_size=3), max_size=14)
+gradings = st.dictionaries(names, st.sampled_from([0.5, 1.0, 2.0, 3.0]), min_size=1)
+depths = st.integers(1, 12)
+
+
+@given(rankings, gradings, depths)
+def test_every_measure_is_between_nothing_and_all(
+    ranking: list[frozenset[str]], grades: dict[str, float], depth: int
+) -> None:
+    for measure in (hit, recall, every, ndcg):
+        assert 0.0 <= measure(ranking, grades, depth) <= 1.0 + 1e-9
+    assert 0.0 <= reciprocal_rank(ranking, grades) <= 1.0
+
+
+@given(gradings, st.integers(0, 3))
+def test_the_best_order_is_perfect(grades: dict[str, float], more: int) -> None:
+    best = [frozenset({name}) for name in sorted(grades, key=lambda name: -grades[name])]
+    ranking = best + [frozenset[str]()] * more
+    assert ndcg(ranking, grades, 10) == pytest.approx(1.0)
+    assert hit(ranking, grades, 1) == recall(ranking, grades, 10) == every(ranking, grades, 10) == 1
+    assert reciprocal_rank(ranking, grades) == 1.0
+
+
+@given(rankings, gradings, st.data())
+def test_a_target_moved_up_never_scores_less(
+    ranking: list[frozenset[str]], grades: dict[str, float], data: st.DataObject
+) -> None:
+    """Single targets, each once: a swap of a wanted item with a worse one before it."""
+    known = [name for name in dict.fromkeys(min(place, default="") for place in ranking) if name]
+    if len(known) < 2:
+        return
+    high = data.draw(st.integers(0, len(known) - 2))
+    low = data.draw(st.integers(high + 1, len(known) - 1))
+    if grades.get(known[low], 0) < grades.get(known[high], 0):
+        return
+    swapped = list(known)
+    swapped[high], swapped[low] = known[low], known[high]
+    before, after = ([frozenset({name}) for name in each] for each in (known, swapped))
+    assert ndcg(after, grades, 5) >= ndcg(before, grades, 5) - 1e-12
+    assert reciprocal_rank(after, grades) >= reciprocal_rank(before, grades)
+
+
+@given(rankings, gradings, depths)
+def test_looking_deeper_never_loses(
+    ranking: list[frozenset[str]], grades: dict[str, float], depth: int
+) -> None:
+    for measure in (hit, recall, every):
+        assert measure(ranking, grades, depth + 1) >= measure(ranking, grades, depth)
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("The  Ferry, at last!", "ferry at last"),
+        ("“An” hour — a tool-library", "hour tool library"),
+        ("theatre", "theatre"),
+        ("", ""),
+    ],
+)
+def test_normalised(text: str, plain: str) -> None:
+    assert normalised(text) == plain
+
+
+@pytest.mark.parametrize(
+    ("text", "accepted", "found"),
+    [
+        ("It cost 2.6 million euros.", ["2.6 million"], 1.0),
+        ("It cost 12.6 million euros.", ["2.6 million"], 0.0),
+        ("the man went", ["he"], 0.0),
+        ("Osprey.", ["the osprey", "Kittiwake"], 1.0),
+        ("anything", ["the"], 0.0),
+        ("", ["x"], 0.0),
+    ],
+)
+def test_contains_means_whole_words(text: str, accepted: list[str], found: float) -> None:
+    assert contains(text, accepted) == found
+
+
+def test_token_f1_by_hand() -> None:
+    # Given: ferry osprey carries ninety; wanted: ninety passengers. One word of 4 and of 2 shared.
+    precision, recall = 1 / 4, 1 / 2
+    expected = 2 * precision * recall / (precision + recall)
+    text = "The ferry Osprey carries ninety."
+    assert token_f1(text, ["ninety passengers"]) == pytest.approx(expected)
+    assert token_f1(text, ["ninety passengers", "Ferry Osprey carries ninety"]) == 1.0
+
+
+def test_token_f1_counts_repeated_words_as_often_as_both_have_them() -> None:
+    assert token_f1("no no no", ["no no"]) == pytest.approx(2 * 2 / 5)
+    assert token_f1("", ["x"]) == token_f1("y", ["x"]) == 0.0
+
+
+@given(st.text(), st.text())
+def test_token_f1_is_symmetric_and_a_share(one: str, other: str) -> None:
+    value = token_f1(one, [other])
+    assert value == token_f1(other, [one])
+    assert 0.0 <= value <= 1.0
+    if normalised(one):
+        assert token_f1(one, [one]) == contains(one, [one]) == 1.0
+
+
+def test_citations_by_hand() -> None:
+    met = [frozenset({"a"}), frozenset[str](), frozenset({"a", "b"}), frozenset[str]()]
+    assert citation_precision(met) == 0.5
+    assert citation_recall(met, frozenset("abc")) == pytest.approx(2 / 3)
+
+
+def test_no_citation_scores_zero() -> None:
+    assert citation_precision([]) == citation_recall([], frozenset("a")) == 0.0

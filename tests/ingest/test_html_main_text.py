@@ -6,9 +6,9 @@ import pytest
 
 from wellread.ingest.loaders.base import LoaderLimits
 from wellread.ingest.parsing import kinds
-from wellread.locators import Marks
 from wellread.testing.loader import source_of
 from wellread.types import Document, HeadingMark, Span
+from wellread.values.locators import Marks
 
 ARTICLE = (
     '<script type="application/ld+json">'

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from wellread.answers import Answer
 from wellread.facade import Wellread
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.remove import remove_collection, remove_conversation, remove_named
@@ -20,6 +19,7 @@ from wellread.store.schema.stored_values import REMOVED
 from wellread.store.schema.tables import metadata
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Span
+from wellread.values.answers import Answer
 
 FERRY = """---
 tags: [quixotic]

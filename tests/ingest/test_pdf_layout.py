@@ -13,9 +13,9 @@ from reportlab.pdfgen.canvas import Canvas
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits
 from wellread.ingest.parsing import kinds
-from wellread.locators import Marks
 from wellread.testing.loader import source_of
 from wellread.types import Box, Document, PageMark, Span
+from wellread.values.locators import Marks
 
 WIDTH, HEIGHT = 595.0, 842.0
 DARK = 128  # of 255

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from wellread.answers import Answer, Citation, Confidence, Sentence, Verdict, VerdictName
 from wellread.ask.retrieve.search import search
 from wellread.errors import SourceError, UnknownCollectionError
 from wellread.ingest.integrity import purge as purging
@@ -34,6 +33,7 @@ from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.store.base import Fingerprint
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters, Locator, Span
+from wellread.values.answers import Answer, Citation, Confidence, Sentence, Verdict, VerdictName
 
 FERRY = "The ferry Osprey carries ninety passengers across the sound."
 MILL = "The mill grinds barley in the west wind every single day."

@@ -12,7 +12,6 @@ import pytest
 from sqlalchemy import JSON, bindparam, text
 from tests.doubles.postgres_server import Databases
 
-from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.codec import to_plain
 from wellread.identity import Asker
@@ -23,6 +22,7 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.kb.seen_by import seen_by
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters
+from wellread.values.answers import Question
 
 pytestmark = pytest.mark.sqlite_only  # it opens both kinds itself
 

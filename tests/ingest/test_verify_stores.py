@@ -12,7 +12,6 @@ from string import Template
 
 import pytest
 
-from wellread.answers import Answer, Citation, Confidence, VerdictName
 from wellread.ask.retrieve.search import search
 from wellread.codec import marks_to_blob
 from wellread.errors import StoreError
@@ -32,6 +31,7 @@ from wellread.store.index import lance_tables
 from wellread.store.index.lance_tables import table_name
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Document, Filters, LineMark, Locator, Passage, Span
+from wellread.values.answers import Answer, Citation, Confidence, VerdictName
 
 FERRY = "The ferry Osprey carries ninety passengers."
 MILL = """# Mill

@@ -5,7 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from wellread.answers import (
+from wellread.store.schema.stored_values import Feedback
+from wellread.types import Locator, Span
+from wellread.values.answers import (
     Answer,
     Citation,
     Confidence,
@@ -15,8 +17,6 @@ from wellread.answers import (
     Verdict,
     VerdictName,
 )
-from wellread.store.schema.stored_values import Feedback
-from wellread.types import Locator, Span
 
 Band = Literal["high", "medium", "low", "none"]
 NOW = datetime(2026, 3, 18, 12, 30, tzinfo=UTC)

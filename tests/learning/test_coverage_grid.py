@@ -14,7 +14,6 @@ import pytest
 from typer.testing import CliRunner
 
 from wellread import kb as kb_module
-from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.errors import WellreadError
 from wellread.ingest.run import add
@@ -25,6 +24,7 @@ from wellread.serve.cli import app as cli
 from wellread.serve.server.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters
+from wellread.values.answers import Question
 
 BASE_URL = "http://127.0.0.1"
 PLACES = {

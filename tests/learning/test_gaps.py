@@ -12,22 +12,19 @@ from typing import Any
 import pytest
 from anyio.from_thread import BlockingPortal
 
-from wellread.answers import Answer, Conflict, Question, VerdictName
 from wellread.ask.answer import answer, final
 from wellread.ask.deliver.reply import gap_kind
 from wellread.errors import ModelError, StoreError
 from wellread.ingest.remove import remove_named
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.learning import intake
-from wellread.learning.gaps import arrival_screening, asking_again
-from wellread.learning.gaps.asking_again import Reasked, Retried, ask_again, ask_these
-from wellread.learning.gaps.entry_suggestion import suggest_entry
-from wellread.learning.gaps.gap_closing import why_open
-from wellread.learning.gaps.gap_clusters import cluster_named, clusters_of, with_missing
+from wellread.learning import asking_again
+from wellread.learning.asking_again import Reasked, Retried, ask_again, ask_these, why_open
+from wellread.learning.gap_clusters import cluster_named, clusters_of, suggest_entry, with_missing
 from wellread.learning.question_patterns import question_patterns
 from wellread.store.schema.stored_values import Gap
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters
+from wellread.values.answers import Answer, Conflict, Question, VerdictName
 
 FERRY = """# The ferry
 
@@ -63,7 +60,7 @@ def material(tmp_path: Path) -> Path:
 @pytest.fixture
 def kb(tmp_path: Path, material: Path) -> Iterator[KnowledgeBase]:
     with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as opened:
-        intake.add(opened, [str(material)], collection="town")
+        asking_again.add(opened, [str(material)], collection="town")
         yield opened
 
 
@@ -75,7 +72,7 @@ def more(kb: KnowledgeBase, material: Path, text: str = LIGHTHOUSE) -> list[Reas
     """Add a document, as every face does; what was told of questions asked again."""
     told: list[Reasked] = []
     (material / "more.md").write_text(text, encoding="utf-8")
-    intake.add(kb, [str(material)], collection="town", on_reasked=told.append)
+    asking_again.add(kb, [str(material)], collection="town", on_reasked=told.append)
     return told
 
 
@@ -90,7 +87,7 @@ async def test_a_declined_question_is_filed_with_all_that_asking_it_again_needs(
     (gap,) = kb.catalogue.gaps()
     assert (gap.question, gap.status, gap.owner, gap.answer_id) == (KEEPER, "open", "ann", given.id)
     assert gap.kind in ("unanswered", "declined")
-    assert arrival_screening.filters_of(gap) == filters
+    assert asking_again.filters_of(gap) == filters
 
 
 async def test_what_is_not_recorded_files_nothing(kb: KnowledgeBase) -> None:
@@ -308,7 +305,7 @@ async def test_a_suggested_entry_is_accepted_and_closes_nothing_by_itself(
     assert dict(made.taxonomy) == {"scales": ("local",), "sectors": ("nature",)}
     path = tmp_path / made.file_name
     path.write_text(made.markdown, encoding="utf-8")
-    report = intake.add(kb, [str(path)], collection=made.collection)
+    report = asking_again.add(kb, [str(path)], collection=made.collection)
     assert report.counts()["added"] == 1
     assert report.counts()["failed"] == 0
     node = kb.catalogue.graph.entity("town", made.id)
@@ -374,13 +371,13 @@ async def test_a_question_that_was_only_looked_at_does_not_hold_up_the_others(
 ) -> None:
     await ask(kb, KEEPER)
     await ask(kb, BUILT)
-    found = arrival_screening._found
+    found = asking_again._found
 
     def not_the_first(kb: KnowledgeBase, gap: Gap, arrived: Mapping[str, datetime]) -> bool:
         return gap.id != 1 and found(kb, gap, arrived)
 
-    monkeypatch.setattr(arrival_screening, "LOOKS", 1)
-    monkeypatch.setattr(arrival_screening, "_found", not_the_first)
+    monkeypatch.setattr(asking_again, "LOOKS", 1)
+    monkeypatch.setattr(asking_again, "_found", not_the_first)
     (told,) = more(kb, material)
     assert (told.tried, told.waiting) == ((), 1)
     assert [one.gap.question for one in ask_again(kb).closed] == [BUILT]

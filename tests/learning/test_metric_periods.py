@@ -6,10 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from wellread.learning.metrics.metric_periods import Period, PeriodName, in_parts, period_of
-from wellread.store.schema.stored_values import (
-    Counted,
-)
+from wellread.learning.metric_report import Period, PeriodName, in_parts, period_of
+from wellread.store.schema.stored_values import Counted
 
 NOW = datetime(2026, 3, 18, 12, 30, tzinfo=UTC)  # a Wednesday
 FIRST = datetime(2025, 1, 10, 8, tzinfo=UTC)

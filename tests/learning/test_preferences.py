@@ -16,14 +16,12 @@ import pytest
 from typer.testing import CliRunner
 
 from wellread import kb as kb_module
-from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.ranking import Found
 from wellread.codec import from_plain
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.learning.preferences_learned import refreshed, set_consent, set_preferences
-from wellread.questions import Analysis, LearnedPreference, Preferences, SourceRule
 from wellread.serve.cli import app as cli
 from wellread.serve.server.app import create_app
 from wellread.store.catalogue.learning.preference_records import KeptPreferences
@@ -31,6 +29,8 @@ from wellread.store.schema.stored_values import Feedback
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
 from wellread.types import Filters
+from wellread.values.answers import Answer, Question
+from wellread.values.question import Analysis, LearnedPreference, Preferences, SourceRule
 
 BASE_URL = "http://127.0.0.1"
 TEXTS = {

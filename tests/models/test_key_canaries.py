@@ -22,7 +22,6 @@ from tests.doubles.post_server import PostServer, fixed, ok
 from tests.doubles.replies import ErrorEvent, Failure
 from tests.doubles.web_server import Reply
 
-from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.codec import to_plain
 from wellread.config import GenerationSettings
@@ -34,6 +33,7 @@ from wellread.models.embedders.http_embedder import HttpEmbedder
 from wellread.models.language.open_language_model import open_model
 from wellread.models.server_calls import secrets_in, without_keys
 from wellread.testing.llm import collect
+from wellread.values.answers import Question
 
 CANARY = "sk-canary/7+Q=="
 FORMS = (

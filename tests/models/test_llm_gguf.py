@@ -19,7 +19,6 @@ import pytest
 from tests.doubles.research_run import MemoryRun
 from tests.doubles.small_model import serving
 
-from wellread.answers import Answer, Event, Question, TokenEvent
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.search import search
@@ -30,12 +29,13 @@ from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.models.base import ModelUsage, Prompt
 from wellread.models.language.open_language_model import open_model
-from wellread.reports import Facet, ResearchPlan
-from wellread.research.model.model_rounds import investigate
-from wellread.research.model.model_writing import write_section
+from wellread.research.model_rounds import investigate
+from wellread.research.sections import write_section
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import collect
 from wellread.types import Filters
+from wellread.values.answers import Answer, Event, Question, TokenEvent
+from wellread.values.reports import Facet
 
 logger = logging.getLogger(__name__)
 
@@ -123,18 +123,16 @@ async def test_a_section_of_a_report_is_written_and_checked(url: str, tmp_path: 
         add(kb, [str(tmp_path / "ferry.md")])
         evidence = pack(kb, search(kb, QUESTION, Filters()))
         analysis = analyse(Question(text=QUESTION), vocabulary_of(kb, ()), date(2026, 3, 1))
-        draft = await write_section(kb, QUESTION, facet, analysis, evidence, run)
-        rounds = investigate(kb, plan_of(facet), run, Filters(), rounds=2)
-        events = [event async for event in rounds]
+        run.begin(kb, (facet,), Filters())
+        draft = await write_section(run, QUESTION, facet, analysis, evidence)
+        events = [event async for event in investigate(run, QUESTION)]
     logger.info("wrote %r, removed %d, %s", draft.text, draft.removed, draft.fallback)
     logger.info("looked: %s; ended %s", [event.text for event in events], run.ended)
     assert draft.by == f"small@{url.split('/')[2]}"
-    assert {key for claim in draft.claims for key in claim.keys} <= {one.key for one in evidence}
+    assert {key for item in draft.checked for key in item.claim.keys} <= {
+        one.key for one in evidence
+    }
     assert bool(draft.text) == bool(draft.checked)
     assert run.usages[0].input_tokens > 200
     assert run.ended is not None
     assert run.ended[0] in ("complete", "no_new_evidence", "round_limit")
-
-
-def plan_of(facet: Facet) -> ResearchPlan:
-    return ResearchPlan(question=QUESTION, facets=(facet,), searches=2, seconds=60.0)

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from wellread.calls import Call
 from wellread.errors import BudgetError, ModelError, ModelTimeoutError
 from wellread.models.base import (
     Embedder,
@@ -35,6 +34,7 @@ from wellread.models.recording import (
 )
 from wellread.testing.embedding import EmbedderContract, ReadableEmbedder
 from wellread.testing.llm import Broken, Calling, LanguageModelContract, ScriptedModel, collect
+from wellread.values.calls import Call
 
 PROMPT = Prompt(system="Be brief.", user="the secret question about ferries")
 

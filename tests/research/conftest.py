@@ -12,8 +12,8 @@ import pytest
 
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.reports import Facet, ResearchPlan
 from wellread.testing.embedding import ReadableEmbedder
+from wellread.values.reports import Facet, ResearchPlan
 
 FERRY = """# The ferry Osprey
 

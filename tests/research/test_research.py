@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import shutil
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -14,13 +15,19 @@ from sqlalchemy.event import listen
 from sqlalchemy.event import remove as unlisten
 from tests.doubles.research_run import Killed
 
-from wellread.answers import Question, VerdictName
 from wellread.ask.retrieve import search as searching
 from wellread.errors import RequestError, UnknownCollectionError, UnknownNameError
 from wellread.ingest.remove import remove_named
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.reports import (
+from wellread.research import rounds as round_module
+from wellread.research.research import begin, last_report, plan_research, research
+from wellread.research.run_state import RunState
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.testing.llm import Calling, ScriptedModel
+from wellread.types import Filters
+from wellread.values.answers import Question, VerdictName
+from wellread.values.reports import (
     Facet,
     Limits,
     PlanEvent,
@@ -30,14 +37,6 @@ from wellread.reports import (
     ResearchEvent,
     ResearchRequest,
 )
-from wellread.research import bridges as bridge_module
-from wellread.research import rounds as round_module
-from wellread.research.bridges import Bridge
-from wellread.research.research import begin, last_report, plan_research, research
-from wellread.research.run_state import RunState
-from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.llm import Calling, ScriptedModel
-from wellread.types import Filters
 
 ASKED = "Tell me everything about the ferry Osprey"
 TOWN = Filters(collections=("town",))
@@ -73,6 +72,15 @@ def body_of(report: Report) -> dict[str, Any]:
     }
 
 
+@pytest.fixture(scope="module")
+def report(town_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """The report on the usual question, to be looked at."""
+    home = tmp_path_factory.mktemp("report") / "home"
+    shutil.copytree(town_home, home)
+    with open_kb(home, embedder=ReadableEmbedder()) as opened:
+        return report_of(run(opened, request()))
+
+
 # --- the report ----------------------------------------------------------------------------------
 
 
@@ -85,8 +93,7 @@ def test_the_plan_comes_first_and_the_report_last(kb: KnowledgeBase) -> None:
     assert stages >= {"search", "write", "verify"}
 
 
-def test_every_sentence_is_borne_out_and_cut_from_the_text_by_its_span(kb: KnowledgeBase) -> None:
-    report = report_of(run(kb, request()))
+def test_every_sentence_is_borne_out_and_cut_from_the_text_by_its_span(report: Report) -> None:
     answer = report.answer
     assert len(answer.sentences) >= 5
     for sentence in answer.sentences:
@@ -96,8 +103,7 @@ def test_every_sentence_is_borne_out_and_cut_from_the_text_by_its_span(kb: Knowl
     assert {one.title for one in answer.citations} >= {"Ferry Osprey breaks down"}
 
 
-def test_a_section_shows_places_with_what_answers_marked_and_none_twice(kb: KnowledgeBase) -> None:
-    report = report_of(run(kb, request()))
+def test_a_section_shows_places_with_what_answers_marked_and_none_twice(report: Report) -> None:
     told: list[str] = []
     for section in report.sections:
         inside = [one for one in report.answer.sentences if one.span.overlaps(section.span)]
@@ -107,8 +113,8 @@ def test_a_section_shows_places_with_what_answers_marked_and_none_twice(kb: Know
     assert len({*told}) == len(told)
 
 
-def test_one_bibliography_is_numbered_in_the_order_of_the_text(kb: KnowledgeBase) -> None:
-    answer = report_of(run(kb, request())).answer
+def test_one_bibliography_is_numbered_in_the_order_of_the_text(report: Report) -> None:
+    answer = report.answer
     assert [one.id for one in answer.citations] == list(range(1, len(answer.citations) + 1))
     first = list(dict.fromkeys(number for one in answer.sentences for number in one.citations))
     assert first == sorted(first)
@@ -119,9 +125,8 @@ def test_one_bibliography_is_numbered_in_the_order_of_the_text(kb: KnowledgeBase
 
 
 def test_a_cell_of_the_matrix_is_a_delivered_sentence_that_cites_the_document(
-    kb: KnowledgeBase,
+    report: Report,
 ) -> None:
-    report = report_of(run(kb, request()))
     cited = {one.id: one.document_id for one in report.answer.citations}
     assert report.matrix
     for cell in report.matrix:
@@ -132,16 +137,14 @@ def test_a_cell_of_the_matrix_is_a_delivered_sentence_that_cites_the_document(
     assert told == {cell.facet for cell in report.matrix}
 
 
-def test_sections_and_summary_are_parts_of_the_text(kb: KnowledgeBase) -> None:
-    report = report_of(run(kb, request()))
+def test_sections_and_summary_are_parts_of_the_text(report: Report) -> None:
     text = report.answer.text
     assert report.summary.of(text).startswith("## Summary")
     for section in report.sections:
         assert section.span.of(text).startswith("## ")
 
 
-def test_what_was_read_and_is_not_cited_is_named(kb: KnowledgeBase) -> None:
-    report = report_of(run(kb, request()))
+def test_what_was_read_and_is_not_cited_is_named(report: Report) -> None:
     cited = {one.document_id for one in report.answer.citations}
     unused = [one for one in report.documents if not one.cited]
     assert {one.id for one in report.documents if one.cited} == cited
@@ -291,32 +294,23 @@ def test_an_unknown_collection_and_a_switched_off_home_are_refused(home: Path) -
 
 def test_it_is_complete_where_nothing_leads_on(kb: KnowledgeBase, monkeypatch: Any) -> None:
     monkeypatch.setattr(round_module, "titles_named", lambda *_: ([], 0))
-    monkeypatch.setattr(round_module, "rare_names", lambda *_: [])
     report = report_of(run(kb, request()))
     assert (report.stopped, report.warning, report.rounds) == ("complete", "", 1)
 
 
-def lead_on_to(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
-    """Bridges to some names, one in each round."""
-    left = list(names)
-    monkeypatch.setattr(round_module, "titles_named", lambda *_: ([], 0))
-    monkeypatch.setattr(
-        round_module,
-        "rare_names",
-        lambda *_: [Bridge(name=name, query=name) for name in left[:1] if left.pop(0)],
-    )
-
-
-def test_it_stops_where_a_round_finds_nothing_new(kb: KnowledgeBase, monkeypatch: Any) -> None:
-    lead_on_to(monkeypatch, "ferry", "Osprey", "harbour")
-    report = report_of(run(kb, request(rounds=9)))
-    assert report.stopped == "no_new_evidence"
-    assert report.rounds == 2
-    assert not report.warning, "nothing was cut"
+def test_a_title_that_the_evidence_names_is_searched_for_in_a_second_round(
+    kb: KnowledgeBase, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(round_module, "titles_named", lambda *_: (["The shipyard Calder"], 1))
+    report = report_of(run(kb, request()))
+    led = [facet for facet in report.plan.facets if facet.kind == "bridge"]
+    assert [facet.title for facet in led] == ["The shipyard Calder"]
+    assert {facet.round for facet in led} == {report.rounds} == {2}
+    assert (report.stopped, report.warning) == ("complete", ""), "nothing was cut"
 
 
 def test_it_stops_after_the_last_round(kb: KnowledgeBase, monkeypatch: Any) -> None:
-    lead_on_to(monkeypatch, "Calder", "Osprey", "Brack")
+    monkeypatch.setattr(round_module, "titles_named", lambda *_: (["The shipyard Calder"], 1))
     report = report_of(run(kb, request(rounds=1)))
     assert report.stopped == "round_limit"
     assert "last round" in report.warning
@@ -354,7 +348,6 @@ def test_searches_for_what_leads_on_count_and_keep_to_the_limit(
         return looked(kb, text, filters, **more)
 
     monkeypatch.setattr(round_module, "look", counted)
-    monkeypatch.setattr(bridge_module, "look", counted)
     report = report_of(run(kb, request(searches=searches)))
     assert len(made) == report.searches <= searches
     assert all(one.collections == ("town",) for one in made)

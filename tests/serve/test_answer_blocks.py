@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import pytest
 from rich.console import Console
 
-from wellread.answer_blocks import SentencePart, draft_html, html_parts
-from wellread.answers import Answer, Confidence, Sentence, Verdict, VerdictName
 from wellread.serve.features.answering import print_answer
 from wellread.serve.openai.answer_markdown import Shown, answer_markdown
 from wellread.types import Span
+from wellread.values.answer_blocks import SentencePart, draft_html, html_parts
+from wellread.values.answers import Answer, Confidence, Sentence, Verdict, VerdictName
 
 QUOTED = Verdict(name=VerdictName.QUOTED, method="verbatim", score=1.0)
 MODEL, EXTRACTIVE = "a model", "extractive"

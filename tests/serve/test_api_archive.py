@@ -14,13 +14,13 @@ from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.library.recordings import Transcript
 from wellread.library.searches import Surroundings
-from wellread.locators import format_time
 from wellread.serve.features.documents_found import RecordingsBody, WholeDocumentBody
 from wellread.serve.features.entities_shown import EntitiesBody, EntityBody
 from wellread.serve.features.material_found import ResultsBody
 from wellread.serve.features.timelines_shown import StoryListBody, TimelineBody, TopicsBody
 from wellread.serve.server.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
+from wellread.values.locators import format_time
 
 SAMPLE = Path(__file__).parents[2] / "src" / "wellread" / "sample"
 MEETING = "Harbour meeting"

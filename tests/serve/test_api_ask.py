@@ -9,13 +9,13 @@ import httpx
 import pytest
 from tests.serve.conftest import schema_of
 
-from wellread.answers import Event, Question, Step, StepEvent
 from wellread.errors import ModelTimeoutError
 from wellread.kb import KnowledgeBase
 from wellread.serve.api import ask_api as ask_module
 from wellread.serve.api.ask_api import AskRequest
 from wellread.serve.features.answering import AskResponse
 from wellread.types import Filters
+from wellread.values.answers import Event, Question, Step, StepEvent
 
 FERRY_QUESTION = "How much was the ferry Osprey bought for?"
 

@@ -13,13 +13,18 @@ import anyio
 import httpx
 import pytest
 
-from wellread.answers import Event, Question, Step, StepEvent
 from wellread.config import ServeSettings
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import ModelUsage, Prompt, TextDelta
-from wellread.reports import (
+from wellread.research.research import research
+from wellread.serve.api import ask_api
+from wellread.serve.server.app import create_app
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.testing.llm import ScriptedModel
+from wellread.values.answers import Event, Question, Step, StepEvent
+from wellread.values.reports import (
     WARNINGS,
     PlanEvent,
     ProgressEvent,
@@ -27,11 +32,6 @@ from wellread.reports import (
     ResearchEvent,
     ResearchRequest,
 )
-from wellread.research.research import research
-from wellread.serve.api import ask_api
-from wellread.serve.server.app import create_app
-from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.llm import ScriptedModel
 
 ROOF = "When will the boathouse roof be repaired?"
 FERRY = "How much was the ferry Osprey bought for?"

@@ -18,14 +18,14 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from tests.doubles.gated_search import PATIENCE, SearchGate
 
-from wellread.answers import Question
 from wellread.ingest.remove import remove_named
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.reports import ResearchRequest
 from wellread.research.research import begin
 from wellread.serve.features.researching import MOST_RUNNING, ResearchTasks
 from wellread.serve.server.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
+from wellread.values.answers import Question
+from wellread.values.reports import ResearchRequest
 
 BASE_URL = "http://127.0.0.1"
 ASKED = "Compare ropes and anchors"
@@ -115,7 +115,7 @@ async def test_a_run_is_planned_worked_on_and_reported(client: httpx.AsyncClient
     report = done["report"]
     assert told[-2][1:] == ("report", report)
     assert done["state"] == "done"
-    assert report["stopped"] == "no_new_evidence"
+    assert report["stopped"] == "complete"
     assert (report["warning"], report["rounds"]) == ("", 2)
     text = report["answer"]["answer"]
     for section in report["sections"]:

@@ -7,9 +7,9 @@ from typing import Any
 import httpx
 import pytest
 
-from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.kb import KnowledgeBase
+from wellread.values.answers import Question
 
 FERRY = "What did the ferry Osprey cost?"
 AGAIN = "How many passengers does it carry?"
@@ -122,8 +122,6 @@ async def test_answers_are_listed_read_and_checked_again(
     ("form", "kind", "ending"),
     [
         ("markdown", "text/markdown; charset=utf-8", "md"),
-        ("csl-json", "application/vnd.citationstyles.csl+json", "json"),
-        ("bibtex", "application/x-bibtex; charset=utf-8", "bib"),
     ],
 )
 async def test_an_answer_is_exported(

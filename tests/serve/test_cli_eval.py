@@ -110,22 +110,6 @@ def test_a_gate_decides_the_exit_status(
     assert json.loads(out)["gate"]["passed"] is (code == 0)
 
 
-def test_a_kept_run_is_compared(runner: CliRunner, cases: Path, tmp_path: Path) -> None:
-    kept = tmp_path / "then.json"
-    assert run(runner, cases, "--save", kept)[0] == 0
-    code, out, _ = run(runner, cases, "--compare", kept, "-o", "retrieval.diversity=0.123")
-    assert code == 0
-    assert "## Against set.jsonl of " in out
-    (changed,) = [line for line in out.splitlines() if line.startswith("- retrieval.")]
-    assert changed.startswith("- retrieval.diversity: ")
-    assert changed.endswith(" → 0.123")
-    code, out, _ = run(runner, cases, "--compare", kept, "--json")
-    compared = json.loads(out)["comparison"]
-    assert compared["cases"] == 3
-    assert compared["settings"] == {}
-    assert {row["difference"]["mean"] for row in compared["rows"]} == {0.0}
-
-
 def test_a_page_and_its_picture_are_written(runner: CliRunner, cases: Path, tmp_path: Path) -> None:
     path = tmp_path / "my run.md"
     assert run(runner, cases, "--report", path)[0] == 0
@@ -165,8 +149,6 @@ def test_a_case_that_fails_is_told_and_scores_zero(
         (["SET", "-o", "retrieval.fusion=best"], "setting retrieval.fusion"),
         (["SET", "-o", "retrieval.fuse=rrf"], "setting retrieval.fuse"),
         (["SET", "--gate", "none.yaml"], "none.yaml cannot be read"),
-        (["SET", "--compare", "none.json"], "none.json cannot be read"),
-        (["SET", "--save", "no folder/run.json"], "its folder is not there"),
         (["SET", "--report", "no folder/run.md"], "its folder is not there"),
     ],
 )

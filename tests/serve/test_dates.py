@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wellread.errors import RequestError
-from wellread.text.timecodes import first_moment, last_moment
+from wellread.text.periods import first_moment, last_moment
 
 INSTANT = timedelta(microseconds=1)
 

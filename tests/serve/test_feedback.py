@@ -13,15 +13,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.identity import sentence_hash, words_hash
 from wellread.ingest.remove import remove_collection
 from wellread.kb import KnowledgeBase
-from wellread.learning.feedback_files import as_csv, as_jsonl, given_of, import_feedback
-from wellread.learning.feedback_giving import feedback_of, give_feedback
+from wellread.learning.feedback_giving import (
+    as_csv,
+    as_jsonl,
+    feedback_of,
+    give_feedback,
+    given_of,
+    import_feedback,
+)
 from wellread.serve.cli import app
 from wellread.types import Filters
+from wellread.values.answers import Answer, Question
 
 WORDS = "carries ninety passengers"
 HTML = {"accept": "text/html"}

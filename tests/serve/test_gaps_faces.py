@@ -9,11 +9,11 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.kb import KnowledgeBase
-from wellread.learning.intake import add
+from wellread.learning.asking_again import add
 from wellread.serve.cli import app
+from wellread.values.answers import Question
 
 KEEPER = "Who is the lighthouse keeper?"
 BUILT = "When was the lighthouse built?"

@@ -14,12 +14,12 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.learning.ledger import NOW, cited, rated, unanswered
 from typer.testing import CliRunner
 
-from wellread.calls import Call
 from wellread.kb import KnowledgeBase
 from wellread.serve.cli import app
 from wellread.serve.server.app import create_app
 from wellread.serve.web.charts import trend_chart
 from wellread.store.schema.stored_values import Counted
+from wellread.values.calls import Call
 
 PAGE = {"accept": "text/html"}
 SECRET = "Rumpelstiltskin"

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.errors import RequestError
 from wellread.identity import document_id
@@ -16,6 +15,7 @@ from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
 from wellread.serve.cli import app
 from wellread.serve.features.kept_answers import AROUND, opened_body
+from wellread.values.answers import Answer, Question
 
 FERRY_QUESTION = "When does the ferry leave the harbour every morning?"
 

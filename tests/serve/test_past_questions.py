@@ -12,7 +12,6 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.ingest.run import add
 from wellread.kb import open_kb
@@ -20,6 +19,7 @@ from wellread.serve.cli import app
 from wellread.serve.server.app import create_app
 from wellread.store.schema.stored_values import Feedback
 from wellread.testing.embedding import ReadableEmbedder
+from wellread.values.answers import Question
 
 ASKED = "What does membership of the tool library cost?"
 

@@ -4,7 +4,10 @@ from datetime import UTC, datetime
 
 from tests.doubles.evidence import evidence_of
 
-from wellread.answers import (
+from wellread.serve.features.answering import answer_body, event_body
+from wellread.serve.views import json_of, view_url
+from wellread.types import AppliedLimit, Box, Locator, Span
+from wellread.values.answers import (
     Answer,
     Citation,
     Confidence,
@@ -23,9 +26,6 @@ from wellread.answers import (
     VerdictName,
     View,
 )
-from wellread.serve.features.answering import answer_body, event_body
-from wellread.serve.views import json_of, view_url
-from wellread.types import AppliedLimit, Box, Locator, Span
 
 SENTENCE = Sentence(
     text="It is blue.",

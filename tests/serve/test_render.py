@@ -7,7 +7,9 @@ from typing import Any
 
 from rich.console import Console
 
-from wellread.answers import (
+from wellread.serve.features import answering as render
+from wellread.types import Locator, Span
+from wellread.values.answers import (
     Answer,
     Citation,
     Confidence,
@@ -17,8 +19,6 @@ from wellread.answers import (
     Verdict,
     VerdictName,
 )
-from wellread.serve.features import answering as render
-from wellread.types import Locator, Span
 
 LINK = "https://example.org/" + "a-rather-long-path/" * 8 + "paper.pdf#page=5"
 TEXT = "The array makes 2 MW [1]. It never fails. Some say otherwise [1]."

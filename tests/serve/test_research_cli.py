@@ -73,7 +73,7 @@ def test_the_plan_comes_first_and_the_report_has_signs_sources_and_an_end(
     assert "\nRopes\n" in out
     assert "❞" in out
     assert re.search(r"\[\d\] Handbook, § .* — “.*” ❞", out)
-    assert re.search(r"ended since the last round found nothing new \(run_", out)
+    assert re.search(r"ended since there was nothing more to look for \(run_", out)
     assert "At most" not in out
     (only,) = kept(home)
     assert (only.state, only.request.question.text) == ("done", ASKED)
@@ -162,7 +162,7 @@ def test_json_is_the_report_and_events_are_lines(runner: CliRunner) -> None:
     code, out, err = run(runner, ASKED, "--json")
     assert (code, err) == (0, "")
     report = json.loads(out)
-    assert report["stopped"] == "no_new_evidence"
+    assert report["stopped"] == "complete"
     assert report["answer"]["mode"] == "deep"
     assert [one["title"] for one in report["sections"]][:2] == ["ropes", "anchors"]
     first = report["sections"][0]
@@ -205,7 +205,7 @@ def test_the_report_as_a_file(runner: CliRunner, tmp_path: Path) -> None:
     assert text.startswith("# Compare ropes and anchors\n")
     assert "## Anchors" in text
     assert re.search(r"^\d\. \[?Handbook.* – page", text, re.MULTILINE)
-    assert re.search(r"\*\d searches in 2 rounds, .*; ended since the last round found no", text)
+    assert re.search(r"\*\d searches in 2 rounds, .*; ended since there was nothing more", text)
     file.unlink()
     assert run(runner, "--show", "last", "-o", file)[0] == 0
     assert file.read_text(encoding="utf-8") == text

@@ -19,10 +19,10 @@ pytest.importorskip("opentelemetry.sdk")
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from wellread.calls import Call, Work, watched_by
 from wellread.errors import SettingsError
 from wellread.kb import KnowledgeBase
 from wellread.serve.server.app import create_app
+from wellread.values.calls import Call, Work, watched_by
 
 QUESTION = "When does the ferry Osprey leave the harbour?"
 CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

@@ -10,11 +10,11 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-from wellread.calls import EMBED_PASSAGE, Call
 from wellread.kb import open_kb
 from wellread.serve.cli import app
 from wellread.serve.server.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
+from wellread.values.calls import EMBED_PASSAGE, Call
 
 CALLS = (
     Call(purpose="answer", provider="openai", model="gpt-4o-mini", input_tokens=4000,

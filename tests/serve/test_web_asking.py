@@ -16,13 +16,13 @@ import pytest
 from anyio import to_thread
 from fastapi import FastAPI
 
-from wellread.answers import FinalEvent, Question, TokenEvent
 from wellread.ingest.remove import remove_conversation, remove_documents
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import ModelUsage, Prompt, TextDelta
 from wellread.serve.server.app import create_app
 from wellread.serve.web.runs import MOST_RUNNING, AskRun, AskRuns
 from wellread.testing.embedding import ReadableEmbedder
+from wellread.values.answers import FinalEvent, Question, TokenEvent
 
 BASE_URL = "http://127.0.0.1"
 ASKED = "How much was the ferry Osprey bought for?"

@@ -14,13 +14,13 @@ import pytest
 from PIL import Image
 
 import wellread.sample
-from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.identity import document_id
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
 from wellread.serve.web.answer_parts import place_of
 from wellread.types import Filters
+from wellread.values.answers import Answer, Question
 
 SPRING = "The lighthouse keeper paints the lantern room every spring."
 OTHER = "The lighthouse keeper paints the lantern room every autumn since the storm."

@@ -13,13 +13,13 @@ from typing import Any
 import httpx
 import pytest
 
-from wellread.answers import Answer, Confidence, Step
-from wellread.calls import EMBED_PASSAGE, Call
 from wellread.config import settings_table
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.server.app import create_app
 from wellread.serve.web.charts import stack_chart
 from wellread.testing.embedding import ReadableEmbedder
+from wellread.values.answers import Answer, Confidence, Step
+from wellread.values.calls import EMBED_PASSAGE, Call
 
 PAGE = {"accept": "text/html"}
 CALLS = (

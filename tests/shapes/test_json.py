@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.answers import VerdictName
 from wellread.shapes.json import View
+from wellread.values.answers import VerdictName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from wellread.answers import Citation, VerdictName
 from wellread.identity import document_id, version_of
 from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Box, Document, Locator, Span
+from wellread.values.answers import Citation, VerdictName
 
 
 def known(name: str) -> str:

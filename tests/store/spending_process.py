@@ -4,9 +4,9 @@ import json
 import sys
 from datetime import UTC, datetime
 
-from wellread.calls import Call
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.run_logs import Limit
+from wellread.values.calls import Call
 
 
 def main() -> None:

@@ -13,10 +13,10 @@ import time_machine
 from sqlalchemy import Executable, select
 from tests.learning.ledger import NOW, cited, rated, sentence, unanswered
 
-from wellread.answers import VerdictName
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.learning.answer_figures import Within
 from wellread.store.schema.tables import answer_facts, answer_steps, answer_topics
+from wellread.values.answers import VerdictName
 
 ALL = Within()
 

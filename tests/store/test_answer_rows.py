@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from tests.store.made import change, citation, known
 from tests.store.test_answers import answer
 
-from wellread.answers import Answer, Conflict, Related, Sentence, Table, Verdict, VerdictName
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.asking.answer_rows import CLOSE, OPEN, edited
 from wellread.store.schema.tables import metadata
 from wellread.types import Locator, Span
+from wellread.values.answers import Answer, Conflict, Related, Sentence, Table, Verdict, VerdictName
 
 TITLES = {"first": "Xylograph Memo", "second": "Zanzibook", "third": "Quixotic (notes) 1.5"}
 NEW = {"first": "Plain", "second": "A much longer title than it was", "third": ""}

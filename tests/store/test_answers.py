@@ -10,7 +10,14 @@ import pytest
 from sqlalchemy import Connection, update
 from tests.store.made import change, citation, known
 
-from wellread.answers import (
+from wellread.codec import to_plain
+from wellread.store.catalogue import Catalogue, forgetting
+from wellread.store.catalogue.asking import answer_removal
+from wellread.store.catalogue.asking.answer_removal import without_words
+from wellread.store.catalogue.asking.answer_rows import RemovedWords
+from wellread.store.schema.tables import answers
+from wellread.types import Locator, Span
+from wellread.values.answers import (
     Answer,
     Confidence,
     Conflict,
@@ -22,13 +29,6 @@ from wellread.answers import (
     VerdictName,
     View,
 )
-from wellread.codec import to_plain
-from wellread.store.catalogue import Catalogue, forgetting
-from wellread.store.catalogue.asking import answer_removal
-from wellread.store.catalogue.asking.answer_removal import without_words
-from wellread.store.catalogue.asking.answer_rows import RemovedWords
-from wellread.store.schema.tables import answers
-from wellread.types import Locator, Span
 
 TEXT = "The ferry runs at noon."
 OTHER = "Gannets are said to rest."

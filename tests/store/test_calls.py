@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from wellread.calls import EMBED_PASSAGE, Call
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue import run_logs as calls_module
 from wellread.store.catalogue.run_logs import Limit
+from wellread.values.calls import EMBED_PASSAGE, Call
 
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 CALL = Call(

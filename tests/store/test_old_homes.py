@@ -25,7 +25,6 @@ from sqlalchemy import create_engine, inspect, text
 from tests.doubles.postgres_server import Databases
 from typer.testing import CliRunner
 
-from wellread.answers import Question, VerdictName
 from wellread.ask.answer import answer, final
 from wellread.codec import to_plain
 from wellread.config import load_settings
@@ -40,6 +39,7 @@ from wellread.store.catalogue import Catalogue, conversion
 from wellread.store.catalogue.conversion import OLD
 from wellread.store.catalogue.learning.answer_figures import Within
 from wellread.store.schema.tables import metadata
+from wellread.values.answers import Question, VerdictName
 
 pytestmark = pytest.mark.sqlite_only
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from tests.store.made import change, citation, known
 
-from wellread.answers import Answer, Confidence, Sentence, Table, Verdict, VerdictName
 from wellread.store.catalogue import Catalogue
 from wellread.types import Span
+from wellread.values.answers import Answer, Confidence, Sentence, Table, Verdict, VerdictName
 
 NAMES = ("Osprey", "Heron", "Gannet", "Catalogue")
 METHOD = "what Osprey and Heron are run by"

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from tests.store.made import change, known
 
-from wellread.answers import Answer, Confidence, Related
 from wellread.store.catalogue import Catalogue
 from wellread.types import EntityFacts
+from wellread.values.answers import Answer, Confidence, Related
 
 
 def answer(number: int, session: str = "ses_1", owner: str = "ann") -> Answer:

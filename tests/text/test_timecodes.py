@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wellread.errors import RequestError
-from wellread.text.timecodes import seconds_of
+from wellread.text.periods import seconds_of
 
 
 @pytest.mark.parametrize(

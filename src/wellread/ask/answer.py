@@ -16,24 +16,11 @@ from functools import partial
 
 from anyio import to_thread
 
-from wellread.answers import (
-    EXTRACTIVE,
-    Answer,
-    Event,
-    Evidence,
-    FinalEvent,
-    Question,
-    SentenceEvent,
-    Step,
-    StepEvent,
-    Usage,
-)
 from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.deliver import answer_reuse
-from wellread.ask.deliver.asked_back import not_searched, to_no_question
 from wellread.ask.deliver.cite import cite, rivals_told
 from wellread.ask.deliver.prune_draft import Deliverable, pruned, unflagged
-from wellread.ask.deliver.related import beside
+from wellread.ask.deliver.related import beside, not_searched, to_no_question
 from wellread.ask.deliver.reply import (
     Part,
     Reply,
@@ -52,8 +39,7 @@ from wellread.ask.deliver.tell import tell
 from wellread.ask.plan import Planned, find, read_as
 from wellread.ask.planning_call import PlannedQuestion, Reading, planned, read_so
 from wellread.ask.retrieve.past_questions import corrections, verified_similar
-from wellread.ask.retrieve.ranking import pack, with_neighbours
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.ranking import Found, pack, with_neighbours
 from wellread.ask.retrieve.search import check_index
 from wellread.ask.understand.followups.conversation import Opened
 from wellread.ask.understand.followups.conversation import begun as in_conversation
@@ -61,21 +47,28 @@ from wellread.ask.understand.followups.rewrite import Turn, standalone
 from wellread.ask.understand.question_parts import goes_on, questions_in
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ask.verify.answered_before import CORRECTION, Before, answered_before, corrected
-from wellread.ask.verify.confidence import (
-    Verified,
-    declined,
-    of_catalogue,
-    verified_draft,
-)
+from wellread.ask.verify.confidence import Verified, declined, of_catalogue, verified_draft
 from wellread.ask.verify.conflicts import disputed, stated_of
 from wellread.ask.write.drafting import Drafting, Writers, Written, write
 from wellread.ask.write.extracts import extracts_of
-from wellread.calls import Work, ended
 from wellread.errors import RequestError, WellreadError
 from wellread.identity import LOCAL, random_id
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import asked_by, check_rights, drawn_from
-from wellread.questions import Analysis
+from wellread.values.answers import (
+    EXTRACTIVE,
+    Answer,
+    Event,
+    Evidence,
+    FinalEvent,
+    Question,
+    SentenceEvent,
+    Step,
+    StepEvent,
+    Usage,
+)
+from wellread.values.calls import Work, ended
+from wellread.values.question import Analysis
 
 Explain = Callable[[Analysis, Found], None]
 in_thread = to_thread.run_sync
@@ -159,9 +152,8 @@ async def _answered(
     for sentence in whole.reply.sentences:
         yield SentenceEvent(sentence=sentence)
     yield clock.lap("citation", len(whole.reply.citations))
-    aside = await in_thread(beside, kb, whole.analysis, whole.found.hits, whole.reply)
-    next_ones = whole.reply.readings or aside.suggestions
-    reply = replace(whole.reply, related=aside.related, readings=next_ones)
+    related = await in_thread(beside, kb, whole.analysis, whole.found.hits, whole.reply)
+    reply = replace(whole.reply, related=related)
     reply = await in_thread(beside_unflagged, kb, reply)
     done = _assemble(whole.analysis, turn, whole.found, reply, clock.steps)
     await in_thread(_record, kb, place, done, question)

@@ -13,7 +13,6 @@ from datetime import date
 from itertools import chain
 from typing import Literal
 
-from wellread.answers import Question
 from wellread.ask.aggregate.execute import execute
 from wellread.ask.aggregate.facts import facts, said_by
 from wellread.ask.aggregate.queries.query import CatalogueQuery, Noun, Topic
@@ -21,19 +20,20 @@ from wellread.ask.aggregate.queries.result import AggregateResult, amount
 from wellread.ask.aggregate.read.read_catalogue import read_catalogue
 from wellread.ask.aggregate.read.read_walks import ReadWalk, read_walk
 from wellread.ask.retrieve.direct import compare, direct, persona, synthesis
+from wellread.ask.retrieve.ranking import Found, SearchTrace
 from wellread.ask.retrieve.relax import narrowed
-from wellread.ask.retrieve.retrieval import Found, SearchTrace
 from wellread.ask.retrieve.search import BEST, look, muted, muted_words
 from wellread.ask.retrieve.story_search import news
 from wellread.ask.understand.analyse import analyse
-from wellread.ask.understand.answer_kind import asks_amount
+from wellread.ask.understand.question_parts import asks_amount
 from wellread.ask.understand.time_windows import days_in, of_days
 from wellread.ask.understand.vocabulary import Vocabulary, respelt, vocabulary_of
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis, QuestionType
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.text.parsed import parse
 from wellread.types import Filters, Hit
+from wellread.values.answers import Question
+from wellread.values.question import Analysis, QuestionType
 
 Strategy = Callable[[KnowledgeBase, Analysis], Found | None]
 DOCUMENTS: Literal["documents"] = "documents"
@@ -52,10 +52,6 @@ def catalogued(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
 
     Where no document is about what is looked for, the passages may still tell; that none names it
     is an answer.
-
-    Raises:
-        UnknownCollectionError: the asker's filters name a collection that does not exist.
-        StoreError: the catalogue cannot be read.
     """
     for query in read_catalogue(kb, analysis):
         result = _of_any_kind(kb, query, analysis) if _allowed(kb, query) else None
@@ -113,48 +109,53 @@ def _is_told(kb: KnowledgeBase, topic: Topic, analysis: Analysis) -> bool:
     return any(wanted <= parse(said).stem_set for said in held)
 
 
-def related(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
-    """What the graph says about the entities that the question names; None when it names none.
+def relational(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
+    """What the graph surely says, else the catalogue or a document, else what the graph may say.
 
-    Where the graph says nothing, or the question's word for a relation fits none, passages; so
-    where an amount is asked for, which no relation holds.
-
-    Raises:
-        UnknownCollectionError: the asker's filters name a collection that does not exist.
-        FingerprintError, StoreError, ModelError: a part of the home cannot be used.
+    The walk is read and made once.
     """
     read = _walk_in(kb, analysis)
-    result = execute(kb, read.query) if read else None
-    if read is None or (result is None and read.understood):
-        return None
-    if read.query.form == "path" and result:
-        return _with_passages(kb, analysis, result)
+    result = execute(kb, read.query) if read and read.understood else None
+    found: Found | None = _surely(kb, analysis, read, result)
+    for strategy in (catalogued, *OF_RELATIONAL):
+        found = found or strategy(kb, analysis)
+    return found or (_perhaps(kb, analysis, read, result) if read else None)
+
+
+def _perhaps(
+    kb: KnowledgeBase, analysis: Analysis, read: ReadWalk, result: AggregateResult | None
+) -> Found | None:
+    """What the graph says about the entities that the question names.
+
+    Where the graph says nothing, or the question's word for a relation fits none, passages.
+    """
     if not read.understood:
-        found = direct(kb, analysis)
-        paths = result.paths[: result.number] if result else ()
+        found, guess = direct(kb, analysis), execute(kb, read.query)
+        paths = guess.paths[: guess.number] if guess else ()
         return replace(found, paths=paths, notes=(_TEXTS_TOO, *found.notes))
-    if result and not result.absent:
-        return _with_passages(kb, analysis, result)
     if result is None:
         return None
+    if read.query.form == "path" or not result.absent:
+        return _with_passages(kb, analysis, result)
     found = direct(kb, analysis)
     note = f"{result.sentence[:1].lower()}{result.sentence[1:-1]}; texts were searched"
     return replace(found, notes=(note, *found.notes))
 
 
 def clearly_related(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
-    """``related``, for a question that does not look like it: None unless nothing is in doubt.
-
-    The question must be read as one about relations that exist, and the graph have an answer.
-
-    Raises:
-        UnknownCollectionError, FingerprintError, StoreError, ModelError: as ``related``.
-    """
+    """What the graph says to a question that does not look like it, where nothing is in doubt."""
     read = _walk_in(kb, analysis)
-    if read is None or not read.understood:
+    result = execute(kb, read.query) if read and read.understood else None
+    return _surely(kb, analysis, read, result)
+
+
+def _surely(
+    kb: KnowledgeBase, analysis: Analysis, read: ReadWalk | None, result: AggregateResult | None
+) -> AggregateResult | None:
+    """The result where the question is read as one about relations that exist; else None."""
+    if not (read and read.understood and result and result.paths):
         return None
-    result = execute(kb, read.query)
-    return _with_passages(kb, analysis, result) if result and result.paths else None
+    return _with_passages(kb, analysis, result)
 
 
 def _walk_in(kb: KnowledgeBase, analysis: Analysis) -> ReadWalk | None:
@@ -171,6 +172,7 @@ def read_walks(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery
         yield read.query
 
 
+OF_RELATIONAL: tuple[Strategy, ...] = (said_by, facts)
 STRATEGIES: Mapping[QuestionType, tuple[Strategy, ...]] = {
     "comparative": (said_by, clearly_related, compare, synthesis),
     "synthesis": (catalogued, said_by, facts, clearly_related, news, synthesis),
@@ -179,7 +181,7 @@ STRATEGIES: Mapping[QuestionType, tuple[Strategy, ...]] = {
     "gap_finding": (catalogued, said_by, facts, clearly_related),
     "meta": (said_by, facts, catalogued, clearly_related),
     "trend": (catalogued, said_by, clearly_related),
-    "relational": (clearly_related, catalogued, said_by, facts, related),
+    "relational": (relational,),
     "exploratory": (clearly_related, catalogued, said_by, facts),
     "factual": (catalogued, said_by, facts, clearly_related, news),
     "temporal": (catalogued, said_by, facts, clearly_related, news),
@@ -189,12 +191,7 @@ OF_PASSAGES: frozenset[Strategy] = frozenset({said_by, compare, synthesis, perso
 
 
 def read_query(kb: KnowledgeBase, analysis: Analysis) -> CatalogueQuery | None:
-    """The first catalogue query that the question is read as; None where it is about texts.
-
-    Raises:
-        UnknownCollectionError: the asker's filters name a collection that does not exist.
-        StoreError: the catalogue cannot be read.
-    """
+    """The first catalogue query that the question is read as; None where it is about texts."""
     queries = chain(read_catalogue(kb, analysis), read_walks(kb, analysis))
     return next((query for query in queries if _allowed(kb, query)), None)
 
@@ -243,7 +240,8 @@ class Planned:
     def strategies(self, sort: QuestionType) -> Iterator[Strategy]:
         """The query first, then what finds passages or facts of one document."""
         yield self.result
-        yield from (one for one in STRATEGIES.get(sort, ()) if one in OF_PASSAGES)
+        usual = OF_RELATIONAL if sort == "relational" else STRATEGIES.get(sort, ())
+        yield from (one for one in usual if one in OF_PASSAGES)
 
     def result(self, kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
         """What the query gives; None where it counts nothing, so that passages are searched."""
@@ -264,10 +262,6 @@ def find(kb: KnowledgeBase, analysis: Analysis, planned: Planned | None = None) 
 
     Args:
         planned: the reading of a model, which takes the place of the patterns'.
-
-    Raises:
-        UnknownCollectionError: the asker's filters name a collection that does not exist.
-        FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
     usual = STRATEGIES.get(analysis.type, (said_by,))
     for strategy in planned.strategies(analysis.type) if planned else usual:

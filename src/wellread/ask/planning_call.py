@@ -31,10 +31,8 @@ from pydantic import (
     field_validator,
 )
 
-from wellread.answers import Usage
-from wellread.ask.aggregate.catalogue_request import CatalogueRequest, Given, WhereBody
-from wellread.ask.aggregate.coverage import OTHER_PARTS
-from wellread.ask.aggregate.execute import query_of
+from wellread.ask.aggregate.counts import OTHER_PARTS
+from wellread.ask.aggregate.execute import CatalogueRequest, Given, WhereBody, query_of
 from wellread.ask.aggregate.queries.query import CatalogueQuery, Form, nouns
 from wellread.ask.plan import Planned, read_as, read_query
 from wellread.ask.understand.followups.conversation import Opened
@@ -46,17 +44,18 @@ from wellread.ask.understand.question_type import names_kinds
 from wellread.ask.understand.vocabulary import ByKey, Vocabulary, pairs_of
 from wellread.ask.write.drafting import usage_of
 from wellread.ask.write.parse_draft import load_object
-from wellread.calls import PLAN
 from wellread.errors import ModelError, ModelTimeoutError, RequestError, SettingsError
 from wellread.kb import KnowledgeBase
 from wellread.models.base import ModelUsage, Prompt, replied
 from wellread.models.prompts import fence_of, fenced, template
-from wellread.questions import Analysis, Constraint, ConstraintKind, QuestionType
 from wellread.store.catalogue.documents.name_records import VALUE
 from wellread.text.english import STOP_WORDS
 from wellread.text.parsed import parse
 from wellread.text.tokens import key_of
 from wellread.types import Filters, Span
+from wellread.values.answers import Usage
+from wellread.values.calls import PLAN
+from wellread.values.question import Analysis, Constraint, ConstraintKind, QuestionType
 
 logger = logging.getLogger(__name__)
 
@@ -352,11 +351,7 @@ def _without_nothing(value: Any) -> Any:
 def read_so(
     kb: KnowledgeBase, analysis: Analysis, asked: PlannedQuestion, vocabulary: Vocabulary
 ) -> tuple[Analysis, Planned]:
-    """The analysis with the model's limits in place of the patterns', and the model's query.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """The analysis with the model's limits in place of the patterns', and the model's query."""
     failures: list[str] = []
     if asked.limits is not None:
         limits, unknown = limits_in(asked.limits, vocabulary)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from wellread.evaluation.baselines import Check, Comparison
-from wellread.evaluation.bootstrap import Bin, Interval
-from wellread.evaluation.report import ALL, Report
+from wellread.evaluation.report import ALL, Check, Report
+from wellread.evaluation.scores import Bin, Interval
 
 _SHORT = ("ndcg@10", "span_ndcg@10", "answer_right", "citation_precision", "refusal_accuracy")
 SHOWN_CASES = 10
@@ -88,7 +87,6 @@ def page(
     report: Report,
     *,
     checks: Sequence[Check] = (),
-    comparison: Comparison | None = None,
     picture: str = "",
 ) -> str:
     """The report; ``picture`` is the address of the calibration curve, where there is one."""
@@ -98,8 +96,6 @@ def page(
     ]
     if checks:
         blocks.append(["## Gate", "", *_table(("measure", "wanted", "found", ""), _gate(checks))])
-    if comparison:
-        blocks.append(_comparison(comparison))
     if parts(report):
         names = short_measures(report)
         blocks.append(["## By type and tag", "", *_table(("group", "n", *names), _parts(report))])
@@ -142,23 +138,6 @@ def _gate(checks: Sequence[Check]) -> Iterable[Sequence[str]]:
     for each in checks:
         found = str(each.found) if each.found else "not measured"
         yield each.threshold.name, each.threshold.wanted, found, "✓" if each.passed else "**✗**"
-
-
-def _comparison(comparison: Comparison) -> list[str]:
-    rows = (
-        (
-            row.measure,
-            f"{row.then:.3f}",
-            f"{row.now:.3f}",
-            f"{row.difference.mean:+.3f} [{row.difference.low:+.3f}, {row.difference.high:+.3f}]",
-            f"{row.higher:,} / {row.lower:,}",
-        )
-        for row in comparison.rows
-    )
-    head = ("measure", "then", "now", "difference", "higher / lower")
-    title = f"## Against {_cell(comparison.name)} of {comparison.at}"
-    changed = [f"- {name}: {old} → {new}" for name, (old, new) in comparison.settings.items()]
-    return [title, "", *_table(head, rows), *(["", *changed] if changed else [])]
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypedDict, Unpack
 
-from wellread.calls import ANSWER
 from wellread.config import Role, Settings, load_settings
 from wellread.errors import WellreadError
 from wellread.identity import LOCAL, Asker
@@ -36,6 +35,7 @@ from wellread.models.readers.open_reader import LexicalReader, ReaderByHead, ope
 from wellread.store.base import Fingerprint, KeptIndex
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.documents.reindexing import LiveIndex
+from wellread.values.calls import ANSWER
 
 INGEST_LOCK = "ingest.lock"
 CHUNKING_VERSION = 1  # raise it when ``ingest/parsing/parse.py`` cuts differently
@@ -141,7 +141,7 @@ class KnowledgeBase:
         return self.model_for(ANSWER)
 
     def model_for(self, purpose: str) -> LanguageModel | None:
-        """The language model, its calls recorded as being for ``purpose`` (``calls.py``).
+        """The language model, its calls recorded as being for ``purpose`` (``values/calls.py``).
 
         It keeps the budget: the cheap model is asked when that is low, and a call that it does
         not allow fails with a ``BudgetError``, which is a ``ModelError``.

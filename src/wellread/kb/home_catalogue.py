@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import sqlite3
+import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
+from urllib.parse import quote
 
 from wellread.config import BackupSettings
 from wellread.errors import DamageError, StoreError
 from wellread.kb.index_parts import INDEX_FOLDER
-from wellread.kb.read_only import CatalogueCopy, is_read_only
 from wellread.store.catalogue import Catalogue
-from wellread.store.locks import AdvisoryLocks, FileLocks, Locks
+from wellread.store.locks import HINT, AdvisoryLocks, FileLocks, Locks
 from wellread.store.recovery.copies import copies_in, drop_copies, take_copy
 
 CATALOGUE_FILE = "catalogue.db"
@@ -143,9 +147,6 @@ def made_home(home: Path) -> Path:
     """The folder of a home, whole and made when it is not there, for its owner alone.
 
     A home that is there keeps its rights: somebody may have opened it to others on purpose.
-
-    Raises:
-        StoreError: it cannot be made, or the index could not stand there.
     """
     home = home.expanduser().absolute()
     if _UNPRINTABLE.search(str(home)):
@@ -166,3 +167,51 @@ def made_home(home: Path) -> Path:
             f"the home {home} cannot be made: {error}", hint="choose another with --home"
         ) from error
     return home
+
+
+def is_read_only(catalogue: Path) -> bool:
+    """Whether there is such a file in a folder that may not be written."""
+    return catalogue.is_file() and not os.access(catalogue.parent, os.W_OK)
+
+
+class CatalogueCopy:
+    """A copy of a catalogue, which goes when it is closed.
+
+    Attributes:
+        path: the copy.
+    """
+
+    def __init__(self, catalogue: Path) -> None:
+        """Make the copy."""
+        self._folder = Path(tempfile.mkdtemp(prefix="wellread-"))
+        self.path = self._folder / catalogue.name
+        try:
+            self._fill(catalogue)
+        except (OSError, sqlite3.Error) as error:
+            self.close()
+            raise StoreError(
+                f"the catalogue of the read-only home {catalogue.parent} cannot be copied: {error}",
+                hint="check that it can be read, and that the folder for temporary files has room",
+            ) from error
+
+    def close(self) -> None:
+        """Remove it."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _fill(self, catalogue: Path) -> None:
+        # Somebody else may be writing: then there is a log beside the file, which SQLite reads
+        # too. Without one it would have to make it, unless it is told that nobody writes.
+        logged = catalogue.with_name(f"{catalogue.name}-wal").exists()
+        how = "mode=ro" if logged else "mode=ro&immutable=1"
+        address = f"file:{quote(str(catalogue))}?{how}"
+        with (
+            closing(sqlite3.connect(address, uri=True)) as source,
+            closing(sqlite3.connect(self.path)) as copy,
+        ):
+            source.backup(copy)
+
+
+def refuse_writing(home: Path, *, read_only: bool) -> None:
+    """Refuse what would change a home that may only be read."""
+    if read_only:
+        raise StoreError(f"the home {home} is read-only", hint=HINT)

@@ -16,13 +16,13 @@ from typing import Literal
 
 from anyio import to_thread
 
-from wellread.calls import ANSWER, MODEL_CALL, Call, Work, ended
 from wellread.config import BudgetSettings, GenerationSettings, Role
 from wellread.errors import BudgetError, ModelError, StoreError
 from wellread.models.base import LanguageModel, Piece, Prompt
 from wellread.models.recording import RecordedModel, tariff_of
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.run_logs import Limit
+from wellread.values.calls import ANSWER, MODEL_CALL, Call, Work, ended
 
 logger = logging.getLogger(__name__)
 
@@ -102,11 +102,7 @@ class BudgetLedger:
         return self._settings.daily is not None or self._settings.monthly is not None
 
     def standing(self) -> Standing:
-        """How it stands now. One cheap query for each budget, none where there is none.
-
-        Raises:
-            StoreError: the catalogue cannot be read.
-        """
+        """How it stands now. One cheap query for each budget, none where there is none."""
         budgets = tuple(
             Budget(
                 period=period,
@@ -125,20 +121,12 @@ class BudgetLedger:
         return Standing(budgets=budgets, level=level)
 
     def short_of_money(self) -> str:
-        """Why the money is for writing alone; empty while there is enough, or no budget.
-
-        Raises:
-            StoreError: the catalogue cannot be read.
-        """
+        """Why the money is for writing alone; empty while there is enough, or no budget."""
         standing = self.standing() if self.limited else Standing()
         return standing.told if standing.level != "normal" else ""
 
     def begin(self, expected: Callable[[], Call]) -> int | None:
-        """Set aside what a call may cost; a number for ``end`` where there is a budget.
-
-        Raises:
-            BudgetError: that is more than is left, or the catalogue cannot tell.
-        """
+        """Set aside what a call may cost; a number for ``end`` where there is a budget."""
         try:
             limits = [Limit(since=since, dollars=limit) for _, since, limit in self._periods()]
             if not limits:
@@ -255,11 +243,7 @@ class LanguageModels:
         return {role: name for role, name in there.items() if name}
 
     def recorded(self, role: Role, purpose: str = ANSWER) -> RecordedModel | None:
-        """The model in that role, for calls of that purpose; None when there is none.
-
-        Raises:
-            SettingsError, ModelError: it cannot be opened.
-        """
+        """The model in that role, for calls of that purpose; None when there is none."""
         with self._lock:
             name = self.names().get(role)
             model = self._opened.get(role) or (self._opener(name) if name else None)
@@ -296,13 +280,7 @@ class _WithinBudget:
         return self._models.names()["model"]
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[Piece, None]:
-        """The reply of the one whose turn it is.
-
-        Raises:
-            SettingsError: its name or its address cannot be used.
-            BudgetError: the budget does not allow the call.
-            ModelError: it cannot be opened, or it failed.
-        """
+        """The reply of the one whose turn it is."""
         model = await to_thread.run_sync(self._chosen)
         async with aclosing(model.stream(prompt)) as pieces:
             async for piece in pieces:

@@ -14,11 +14,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from wellread.answers import Question
 from wellread.errors import RequestError, UnknownNameError
 from wellread.identity import EVERYTHING, NOBODY, Asker, Everything
 from wellread.kb import KnowledgeBase, Parts
-from wellread.kb.readable_index import ReadableIndex
+from wellread.kb.index_parts import ReadableIndex
 from wellread.models.base import Reader, opened_once
 from wellread.models.readers.open_reader import LexicalReader
 from wellread.store.base import Fingerprint, KeptIndex
@@ -26,6 +25,7 @@ from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.readable_catalogue import ReadableCatalogue
 from wellread.store.rights import Reads, RestrictedReaders
 from wellread.types import Filters
+from wellread.values.answers import Question
 
 _VIEWS = "views"  # under which a knowledge base holds them
 MOST_VIEWS = 256  # askers whose views are held, those that asked last
@@ -38,9 +38,6 @@ def seen_by(kb: KnowledgeBase, asker: Asker) -> KnowledgeBase:
 
     Args:
         kb: the knowledge base, or another view of it.
-
-    Raises:
-        StoreError: the catalogue cannot be opened.
     """
     whole = whole_of(kb)
     return whole if asker == whole.asker else _views_of(whole).of(whole, asker)

@@ -1,6 +1,6 @@
 """The coverage of two dimensions: which cells have as many documents as they are to have.
 
-The documents of each cell come from ``ask/aggregate/coverage.py``, as for a question. What a cell
+The documents of each cell come from ``ask/aggregate/counts.py``, as for a question. What a cell
 is to have is said by the collections' settings files and the setting ``coverage.target``.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from wellread.ask.aggregate.coverage import DATES, OTHER_PARTS, UNDATED, crossed, divided
+from wellread.ask.aggregate.counts import DATES, OTHER_PARTS, UNDATED, crossed, divided
 from wellread.ask.aggregate.execute import MOST_NAMED
 from wellread.ask.aggregate.queries.query import QueryError
 from wellread.ask.aggregate.queries.result import Scope, scope_of

@@ -29,9 +29,6 @@ def coverage_trend(kb: KnowledgeBase, grid: Grid, clock: Clock) -> list[CoveredM
     Args:
         clock: whether a document counts from when it was added here, or from when it was
             published; one without that date does not count.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
     """
     if not grid.scope.collections:
         return []

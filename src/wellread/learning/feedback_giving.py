@@ -10,37 +10,341 @@ marked down when the expert says that it is at fault, or cites another document 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import fields, replace
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
-from wellread.answers import Answer
-from wellread.codec import storable
-from wellread.errors import RequestError, UnknownNameError
-from wellread.identity import sentence_hash, tagged_hash
+from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
+
+from wellread.codec import storable, to_plain
+from wellread.errors import RequestError, UnknownNameError, WellreadError
+from wellread.identity import sentence_hash, tagged_hash, words_hash
 from wellread.kb import KnowledgeBase
-from wellread.learning.better_citations import cited_place, cited_places
 from wellread.library.recheck import stored_answer
 from wellread.store.catalogue.learning.feedback_records import FeedbackMark
-from wellread.store.schema.stored_values import Feedback, Score, SentenceRating
+from wellread.store.schema.stored_values import BetterCitation, Feedback, Score, SentenceRating
+from wellread.types import Span
+from wellread.values.answers import Answer
 
-Plain = Mapping[str, Any]
+LONGEST = 10_000  # characters of an explanation, a comment or a correction
+BEST = 100
+Text = Annotated[str | None, Field(max_length=LONGEST)]
+Given = Annotated[Score | None, Field(ge=0, le=BEST)]
+
+
+class _Plain(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class GivenPlace(_Plain):
+    """A place in a document: by ``start`` and ``end``, or by the ``words`` that stand there.
+
+    ``content``, as an exported file has it, must be the hash of the words that stand there now.
+    """
+
+    document_id: str
+    version: str = ""  # as a file has it; not read
+    start: int = -1
+    end: int = -1
+    content: str | None = None
+    words: str | None = None
+
+
+class GivenRating(_Plain):
+    """What is said of one sentence."""
+
+    sentence: int
+    score: Given = None
+    explanation: Text = None
+    harmful: bool | None = None
+    content_issue: bool | None = None
+    source_fault: bool | None = None
+    correction: Text = None
+    citation: GivenPlace | None = None
+
+
+class GivenFeedback(_Plain):
+    """What is said of an answer."""
+
+    score: Given = None
+    comment: Text = None
+    correction: Text = None
+    citations: Annotated[tuple[GivenPlace, ...], Strict(False)] | None = None
+    sentences: Annotated[tuple[GivenRating, ...], Strict(False)] | None = None
+
+
+def _cited_place(kb: KnowledgeBase, given: GivenPlace) -> BetterCitation:
+    """The place that is given, in the document as it is now.
+
+    Raises:
+        UnknownNameError: there is no such document.
+        RequestError: the place is not in it, or its words are not, or stand there twice.
+    """
+    known = given.document_id
+    document = kb.catalogue.document(known)
+    version = kb.catalogue.live_versions([known]).get(known)
+    if document is None or version is None:
+        raise UnknownNameError(
+            f"there is no document {known!r}", hint="'wellread show document' lists them"
+        )
+    span = _span_of(document.text, given)
+    content = words_hash(span.of(document.text))
+    if given.content not in (None, content):
+        raise RequestError(
+            f"the words at {span.start}–{span.end} of {known} are others than were cited",
+            hint="choose the place again",
+        )
+    return BetterCitation(document_id=known, version=version, span=span, content=content)
+
+
+def _span_of(text: str, given: GivenPlace) -> Span:
+    if not given.words:
+        start, end = given.start, given.end
+        if 0 <= start < end <= len(text) and text[start:end].strip():
+            return Span(start=start, end=end)
+        raise RequestError(
+            f"there is no text at {start}–{end} of the document",
+            hint=f"it has {len(text):,} characters; or give the words that stand there",
+        )
+    pattern = r"\s+".join(map(re.escape, given.words.split()))
+    places = list(re.finditer(pattern, text)) if pattern else []
+    if len(places) != 1:
+        raise RequestError(
+            f"the document has these words {len(places)} times",
+            hint="copy them from it, with more of what stands around them",
+        )
+    return Span(start=places[0].start(), end=places[0].end())
+
+
+TOLD = frozenset({"question", "created_at", "updated_at", "expired", "author"})  # not read back
+WHOLE_COLUMNS = ("answer_id", "by", "score", "comment", "correction", "citations")
+SENTENCE_COLUMNS = {
+    "sentence": "sentence",
+    "sentence_score": "score",
+    "explanation": "explanation",
+    "harmful": "harmful",
+    "content_issue": "content_issue",
+    "source_fault": "source_fault",
+    "sentence_correction": "correction",
+    "citation": "citation",
+}
+COLUMNS = (*WHOLE_COLUMNS, *SENTENCE_COLUMNS, "question", "created_at", "updated_at", "expired")
+_AS_JSON = frozenset(
+    {"score", "citations", "sentence", "harmful", "content_issue", "source_fault", "citation"}
+)
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")  # a cell that begins so is given a quote in front
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedRow:
+    """A line of a file that was not taken, and why."""
+
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """What became of a file: the answers that have its feedback now, and what was refused."""
+
+    answers: tuple[str, ...]
+    refused: tuple[RefusedRow, ...]
+
+
+def given_of(feedback: Feedback) -> Row:
+    """``feedback`` as it would be given again."""
+    return {
+        "score": feedback.score,
+        "comment": feedback.comment,
+        "correction": feedback.correction,
+        "citations": [_cited(one) for one in feedback.citations],
+        "sentences": [_rating(one) for one in feedback.sentences],
+    }
+
+
+def as_jsonl(every: Iterable[Feedback]) -> str:
+    """One line for the feedback on each answer."""
+    lines = ({**_facts(one), **given_of(one)} for one in every)
+    return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
+
+
+def as_csv(every: Iterable[Feedback]) -> str:
+    """A row for each answer, followed by one for each of its sentences that is judged."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, COLUMNS, restval="")
+    writer.writeheader()
+    for one in every:
+        given = given_of(one)
+        sentences = given.pop("sentences")
+        whole = {**_facts(one), **given}
+        whole["citations"] = given["citations"] or None
+        writer.writerow({name: _cell(name, value) for name, value in whole.items()})
+        for rating in sentences:
+            row = {
+                column: _cell(name, rating.get(name)) for column, name in SENTENCE_COLUMNS.items()
+            }
+            writer.writerow({"answer_id": one.answer_id, **row})
+    return out.getvalue()
+
+
+def import_feedback(kb: KnowledgeBase, text: str, *, form: str, author: str) -> Imported:
+    """Take what a file says, line by line; what is refused keeps nothing else from being taken.
+
+    Args:
+        form: ``jsonl`` or ``csv``.
+
+    Raises:
+        RequestError: the file is no CSV of these columns.
+        StoreError: the catalogue cannot be written.
+    """
+    taken: dict[str, None] = {}
+    refused: list[RefusedRow] = []
+    for line, row in _csv_rows(text) if form == "csv" else _json_rows(text):
+        try:
+            known = _take(kb, row, author, taken)
+        except WellreadError as error:
+            if isinstance(error, RequestError):
+                refused.append(RefusedRow(line=line, reason=str(error)))
+                continue
+            raise
+        taken[known] = None
+    return Imported(answers=tuple(taken), refused=tuple(refused))
+
+
+def _take(kb: KnowledgeBase, row: Any, author: str, taken: Mapping[str, None]) -> str:
+    if isinstance(row, RequestError):
+        raise row
+    if not isinstance(row, dict):
+        raise RequestError("the line is no JSON object")
+    said = {name: value for name, value in row.items() if name not in TOLD}
+    known, by = said.pop("answer_id", None), said.pop("by", "")
+    if not known or not isinstance(known, str):
+        if "answer" in row and "question" in row:
+            raise RequestError(
+                "it has a question and an answer of its own, so it is a past question",
+                hint="add the file as material: wellread add FILE --topic NAME",
+            )
+        raise RequestError("it names no answer", hint="give its id as “answer_id”")
+    if known in taken:
+        raise RequestError(f"the file has feedback on {known} already", hint="keep one of them")
+    if not isinstance(by, str):
+        raise RequestError("“by” is no text")
+    return give_feedback(kb, known, said, author=author, whole=True, by=by).answer_id
+
+
+def _facts(feedback: Feedback) -> Row:
+    return {
+        "answer_id": feedback.answer_id,
+        "question": feedback.question,
+        "by": feedback.by,
+        "created_at": to_plain(feedback.created_at),
+        "updated_at": to_plain(feedback.updated_at),
+        "expired": feedback.expired,
+    }
+
+
+def _cited(one: BetterCitation) -> Row:
+    plain = {"document_id": one.document_id, "start": one.span.start, "end": one.span.end}
+    return {**plain, "version": one.version, "content": one.content}
+
+
+def _rating(one: SentenceRating) -> Row:
+    """Only what was said of the sentence."""
+    plain: Row = {"sentence": one.sentence}
+    for name in SENTENCE_COLUMNS.values():
+        value = getattr(one, name)
+        if value is not None and value != "":
+            plain[name] = _cited(value) if isinstance(value, BetterCitation) else value
+    return plain
+
+
+def _json_rows(text: str) -> Iterator[tuple[int, Any]]:
+    for line, row in enumerate(text.split("\n"), 1):
+        if row.strip():
+            try:
+                yield line, json.loads(row)
+            except ValueError as error:
+                yield line, RequestError(f"the line is no JSON: {error}")
+
+
+def _csv_rows(text: str) -> Iterator[tuple[int, Any]]:
+    """The rows of each answer as one, at the line of the first."""
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    unknown = sorted(set(reader.fieldnames or ()).difference(COLUMNS))
+    if unknown or "answer_id" not in (reader.fieldnames or ()):
+        raise RequestError(
+            f"the file has no column “answer_id”, or an unknown one: {', '.join(unknown)}",
+            hint=f"its columns are {', '.join(COLUMNS)}",
+        )
+    waiting: tuple[int, Any] | None = None
+    for row in _each(reader):
+        made: Any
+        try:
+            made = _row_of(row)
+        except ValueError as error:
+            made = RequestError(f"a cell is not readable: {error}")
+        known, line = row["answer_id"], reader.line_num
+        if waiting and waiting[1].get("answer_id") == known and isinstance(made, dict):
+            waiting[1]["sentences"] += made["sentences"]
+            continue
+        if waiting:
+            yield waiting
+        waiting = (line, made) if isinstance(made, dict) else None
+        if waiting is None:
+            yield line, made
+    if waiting:
+        yield waiting
+
+
+def _each(reader: csv.DictReader[str]) -> Iterator[dict[str, Any]]:
+    try:
+        yield from reader
+    except csv.Error as error:
+        raise RequestError(
+            f"line {reader.line_num} is no CSV: {error}", hint="those before it were taken"
+        ) from error
+
+
+def _row_of(row: Mapping[str, Any]) -> Row:
+    if None in row:
+        raise ValueError("the row has more cells than there are columns")
+    whole = {name: _value(name, row[name]) for name in WHOLE_COLUMNS if row.get(name)}
+    rating = {
+        name: _value(name, row[column])
+        for column, name in SENTENCE_COLUMNS.items()
+        if row.get(column)
+    }
+    return {**whole, "sentences": [rating] if rating else []}
+
+
+def _cell(name: str, value: Any) -> str:
+    if value is None or value == "":
+        return ""
+    if name in _AS_JSON:
+        return json.dumps(value, ensure_ascii=False)
+    return f"'{value}" if value.startswith(FORMULA) else str(value)
+
+
+def _value(name: str, cell: str) -> Any:
+    if name in _AS_JSON:
+        return json.loads(cell)
+    return cell.removeprefix("'")
+
 
 BAD = 50  # a score below it is a bad one
-BEST = 100
-LONGEST = 10_000  # characters of an explanation, a comment or a correction
-WHOLE_TEXTS = ("comment", "correction")
-SENTENCE_TEXTS = ("explanation", "correction")
-SENTENCE_FLAGS = ("harmful", "content_issue", "source_fault")
-WHOLE = frozenset({"score", "citations", "sentences", *WHOLE_TEXTS})
-SENTENCE = frozenset({"sentence", "score", "citation", *SENTENCE_TEXTS, *SENTENCE_FLAGS})
 
 
 def give_feedback(
     kb: KnowledgeBase,
     answer_id: str,
-    given: Plain,
+    given: Mapping[str, Any],
     *,
     author: str,
     whole: bool = False,
@@ -49,7 +353,7 @@ def give_feedback(
     """Keep what ``author`` says of an answer of theirs.
 
     Args:
-        given: fields of ``WHOLE``; each of ``sentences`` has fields of ``SENTENCE``.
+        given: fields of ``GivenFeedback``.
         whole: what was said before is replaced; otherwise only what is given changes.
         by: whom a file names as the expert; None leaves it as it was.
 
@@ -71,7 +375,7 @@ def give_feedback(
     )
     if before and not whole:
         base = replace(before, updated_at=now)
-    made = _changed(kb, answer, base, storable(dict(given)))
+    made = _changed(kb, answer, base, _read(given))
     if by is not None:
         made = replace(made, by=storable(by))
     if says_nothing(made):
@@ -148,104 +452,62 @@ def _file_gap(kb: KnowledgeBase, before: Feedback | None, made: Feedback) -> Non
         )
 
 
-def _changed(kb: KnowledgeBase, answer: Answer, base: Feedback, given: Plain) -> Feedback:
-    _only(given, WHOLE, "feedback")
-    changes: dict[str, Any] = {name: _text(given, name) for name in WHOLE_TEXTS if name in given}
-    if "score" in given:
-        changes["score"] = score_of(given["score"])
-    if "citations" in given:
-        changes["citations"] = cited_places(kb, given["citations"] or ())
-    if "sentences" in given:
-        changes["sentences"] = _sentences(kb, answer, base, given["sentences"])
+def _read(given: Mapping[str, Any]) -> GivenFeedback:
+    try:
+        return GivenFeedback.model_validate(storable(dict(given)))
+    except ValidationError as error:
+        wrong = [
+            f"{'.'.join(map(str, each['loc']))}: {each['msg']}"
+            for each in error.errors(include_url=False, include_input=False)
+        ]
+        raise RequestError(
+            f"the feedback cannot be read: {'; '.join(wrong)}",
+            hint=f"a score is a number of 0 to {BEST}, or null; sentences are numbered from 0",
+        ) from error
+
+
+def _changed(kb: KnowledgeBase, answer: Answer, base: Feedback, given: GivenFeedback) -> Feedback:
+    changes = _simple(given)
+    if "citations" in changes:
+        changes["citations"] = tuple(_cited_place(kb, one) for one in given.citations or ())
+    if "sentences" in changes:
+        changes["sentences"] = _sentences(kb, answer, base, given.sentences)
     return replace(base, **changes)
+
+
+def _simple(given: _Plain) -> dict[str, Any]:
+    """The fields that were given; a text that is null is empty."""
+    texts = ("comment", "correction", "explanation")
+    said = {name: getattr(given, name) for name in given.model_fields_set}
+    return {name: value or "" if name in texts else value for name, value in said.items()}
 
 
 def _sentences(
-    kb: KnowledgeBase, answer: Answer, base: Feedback, given: Any
+    kb: KnowledgeBase, answer: Answer, base: Feedback, given: Sequence[GivenRating] | None
 ) -> tuple[SentenceRating, ...]:
     if given is None:
         return ()
-    if not isinstance(given, list | tuple):
-        raise RequestError("“sentences” is no list", hint="give a list of ratings")
     ratings = {one.sentence: one for one in base.sentences}
     seen: set[int] = set()
     for one in given:
-        place = _place(one, answer)
+        place = one.sentence
+        if not 0 <= place < len(answer.sentences):
+            raise RequestError(
+                f"the answer has no sentence {place}",
+                hint=f"it has {len(answer.sentences)}, numbered from 0",
+            )
         if place in seen:
             raise RequestError(f"sentence {place} is rated twice", hint="rate each one once")
         seen.add(place)
+        changes = _simple(one)
+        if one.citation is not None:
+            changes["citation"] = _cited_place(kb, one.citation)
         fresh = SentenceRating(sentence=place, content=sentence_hash(answer.sentences[place].text))
-        ratings[place] = _rated(kb, ratings.get(place, fresh), one)
+        ratings[place] = replace(ratings.get(place, fresh), **changes)
     return tuple(ratings[place] for place in sorted(ratings) if _said(ratings[place]))
-
-
-def _rated(kb: KnowledgeBase, base: SentenceRating, given: Plain) -> SentenceRating:
-    changes: dict[str, Any] = {name: _text(given, name) for name in SENTENCE_TEXTS if name in given}
-    changes |= {name: _flag(given, name) for name in SENTENCE_FLAGS if name in given}
-    if "score" in given:
-        changes["score"] = score_of(given["score"])
-    if "citation" in given:
-        cited = given["citation"]
-        changes["citation"] = None if cited is None else cited_place(kb, cited)
-    return replace(base, **changes)
 
 
 def _said(rating: SentenceRating) -> bool:
     """Whether a rating says anything."""
     empty = SentenceRating(sentence=rating.sentence, content=rating.content)
     return any(getattr(rating, one.name) != getattr(empty, one.name) for one in fields(empty))
-
-
-def score_of(given: Any) -> Score | None:
-    """A rating as it was given.
-
-    Raises:
-        RequestError: it is no number of 0 to 100.
-    """
-    if given is None:
-        return None
-    score: Score | None = given if isinstance(given, int | float) else None
-    if score is None or isinstance(score, bool) or not 0 <= score <= BEST:
-        raise RequestError(
-            f"{given!r} is no score", hint=f"give a number of 0 to {BEST}, or null for not rated"
-        )
-    return score
-
-
-def _place(given: Any, answer: Answer) -> int:
-    if not isinstance(given, Mapping):
-        raise RequestError("a sentence's rating is no object", hint='give {"sentence": 0, …}')
-    _only(given, SENTENCE, "a sentence's rating")
-    place = given.get("sentence")
-    if not isinstance(place, int) or isinstance(place, bool):
-        raise RequestError("a rating does not say its sentence", hint="number them from 0")
-    if not 0 <= place < len(answer.sentences):
-        raise RequestError(
-            f"the answer has no sentence {place}",
-            hint=f"it has {len(answer.sentences)}, numbered from 0",
-        )
-    return place
-
-
-def _text(given: Plain, name: str) -> str:
-    value = given[name]
-    if value is None:
-        return ""
-    if not isinstance(value, str) or len(value) > LONGEST:
-        raise RequestError(f"“{name}” is no text of at most {LONGEST:,} characters")
-    return value
-
-
-def _flag(given: Plain, name: str) -> bool | None:
-    value = given[name]
-    if value is not None and not isinstance(value, bool):
-        raise RequestError(f"“{name}” is neither true, false nor null")
-    return value
-
-
-def _only(given: Plain, known: Iterable[str], what: str) -> None:
-    unknown = sorted(set(given).difference(known))
-    if unknown:
-        raise RequestError(
-            f"{what} has no field “{unknown[0]}”", hint=f"it has {', '.join(sorted(known))}"
-        )

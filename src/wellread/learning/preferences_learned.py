@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
-from wellread.questions import LearnedPreference, Preferences, SourceRule
 from wellread.store.catalogue.learning.preference_records import KeptPreferences
+from wellread.values.question import LearnedPreference, Preferences, SourceRule
 
 LOW, HIGH = 30.0, 80.0  # a rating below or from which an answer says something of its sources
 LEAST = 3  # answers that say the same of a source
@@ -17,9 +17,6 @@ def refreshed(kb: KnowledgeBase, owner: str) -> KeptPreferences:
     """What is kept of ``owner``, with what their ratings suggest now where they consented.
 
     What was revoked stays so. A suggestion that the ratings no longer bear out goes.
-
-    Raises:
-        StoreError: the catalogue cannot be read or written.
     """
     kept = kb.catalogue.preferences.of(owner)
     if not kept.consent:
@@ -35,21 +32,13 @@ def refreshed(kb: KnowledgeBase, owner: str) -> KeptPreferences:
 
 
 def set_preferences(kb: KnowledgeBase, owner: str, given: Preferences) -> KeptPreferences:
-    """Keep what the person set.
-
-    Raises:
-        StoreError: the catalogue cannot be written.
-    """
+    """Keep what the person set."""
     kb.catalogue.preferences.put(owner, replace(kb.catalogue.preferences.of(owner), given=given))
     return refreshed(kb, owner)
 
 
 def set_consent(kb: KnowledgeBase, owner: str, consent: bool) -> KeptPreferences:
-    """Let feedback add to the preferences, or not any more; then all that was learned is dropped.
-
-    Raises:
-        StoreError: the catalogue cannot be written.
-    """
+    """Let feedback add to the preferences, or not any more; then what was learned is dropped."""
     kept = kb.catalogue.preferences.of(owner)
     learned = kept.learned if consent else ()
     kb.catalogue.preferences.put(owner, replace(kept, consent=consent, learned=learned))

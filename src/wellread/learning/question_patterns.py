@@ -9,11 +9,11 @@ from datetime import date, datetime
 from typing import Literal
 from weakref import WeakKeyDictionary
 
-from wellread.answers import NOBODY
 from wellread.identity import sentence_hash
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.learning.answer_figures import AskedQuestion, CitedTopic
 from wellread.text.parsed import parse
+from wellread.values.answers import NOBODY
 
 Unit = Literal["day", "month"]
 DAYS = 62  # up to which periods are days; longer times are told by month
@@ -72,11 +72,7 @@ _kept: WeakKeyDictionary[KnowledgeBase, tuple[_Key, QuestionPatterns]] = WeakKey
 def question_patterns(
     kb: KnowledgeBase, owner: str, since: datetime | None = None, until: datetime | None = None
 ) -> QuestionPatterns:
-    """The patterns of one owner's questions between two moments.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """The patterns of one owner's questions between two moments."""
     counts = kb.catalogue.question_counts
     key = (counts.stamp(owner), owner, since, until)
     kept = _kept.get(kb)

@@ -12,16 +12,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from wellread.answers import (
-    NOTHING,
-    Checked,
-    Citation,
-    Claim,
-    Evidence,
-    Sentence,
-    Verdict,
-    VerdictName,
-)
 from wellread.ask.deliver.cite import MarksOver, Sources, sources_of
 from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.search import search
@@ -35,6 +25,16 @@ from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
 from wellread.threads.cancellation import stop_if_cancelled
 from wellread.types import DocumentFacts, Filters, Hit, Locator, Mark, Passage, Span
+from wellread.values.answers import (
+    NOTHING,
+    Checked,
+    Citation,
+    Claim,
+    Evidence,
+    Sentence,
+    Verdict,
+    VerdictName,
+)
 
 _YEAR = r"(?:1[6-9]|20)\d\d[a-z]?"
 _WORK = rf"[^()\[\];]{{2,80}}?,?\s+(?:{_YEAR}|n\.\s?d\.)(?:,\s*(?:pp?\.|S\.)?\s*[\d–-]+)?"

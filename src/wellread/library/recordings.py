@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.library.named_things import known_values, named_document, near
-from wellread.locators import Marks
 from wellread.store.catalogue.documents.listings import ListedDocument, Order
 from wellread.text.names import key_of
 from wellread.types import Document, Filters, Locator, Mark, Span, SpeakerMark, TimeMark
+from wellread.values.locators import Marks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

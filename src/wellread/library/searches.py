@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wellread.answers import Question
 from wellread.ask.retrieve.search import SearchMode, search
 from wellread.ask.understand.vocabulary import respelt, vocabulary_of
 from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.library.named_things import known_values
-from wellread.locators import Marks
 from wellread.text.parsed import parse
-from wellread.types import DocumentFacts, Filters, Hit, Locator, Mark, Passage, Span, SpeakerMark
+from wellread.types import DocumentFacts, Filters, Hit, Locator, Mark, Passage, Span
+from wellread.values.answers import Question
+from wellread.values.locators import Marks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,21 +67,8 @@ def _result(hit: Hit, span: Span, marks: Sequence[Mark]) -> Result:
 
 def _turns(passage: Passage, marks: Sequence[Mark], names: set[str]) -> list[Span]:
     """The parts of the passage that one of the speakers says without a break by another."""
-    said = sorted(
-        (mark for mark in marks if isinstance(mark, SpeakerMark)), key=lambda mark: mark.start
-    )
-    turns: list[Span] = []
-    before = ""
-    for mark in said:
-        name = mark.speaker.casefold()
-        start, end = max(mark.start, passage.span.start), min(mark.end, passage.span.end)
-        if name in names and start < end:
-            if turns and before == name:
-                turns[-1] = Span(start=turns[-1].start, end=end)
-            else:
-                turns.append(Span(start=start, end=end))
-        before = name
-    return [_trimmed(passage, turn) for turn in turns if _text(passage, turn).strip()]
+    turns = (one for one in Marks(marks).turns(passage.span) if one.speaker.casefold() in names)
+    return [_trimmed(passage, one.span) for one in turns if _text(passage, one.span).strip()]
 
 
 def _trimmed(passage: Passage, span: Span) -> Span:

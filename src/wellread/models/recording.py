@@ -20,7 +20,6 @@ import numpy as np
 from anyio import CancelScope, to_thread
 from numpy.typing import NDArray
 
-from wellread.calls import EMBED_PASSAGE, EMBED_QUERY, Call
 from wellread.config import GenerationSettings, Role
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import (
@@ -37,6 +36,7 @@ from wellread.models.base import (
     takes_tools,
 )
 from wellread.models.word_pieces import count_tokens
+from wellread.values.calls import EMBED_PASSAGE, EMBED_QUERY, Call
 
 MILLION = 1_000_000
 CHARACTERS_PER_TOKEN = 4  # of English; where word pieces are fewer, this guess counts

@@ -1,60 +1,63 @@
-"""From what was read to the report: extracts are chosen, or a model writes, and put together."""
+"""From what was read to the report: sections are chosen or written, and put together as Markdown.
+
+Summary, a section per facet, timeline, what was looked for, what was not used; one bibliography,
+numbered in the order of the text. Every sentence is checked on its way in.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from anyio import to_thread
 
-from wellread.answers import (
+from wellread.ask.answer import answer, final
+from wellread.ask.deliver.cite import CitedText, add_draft, flat, styled
+from wellread.ask.deliver.prune_draft import pruned, unflagged
+from wellread.ask.deliver.reply import flagged_note, unflagged_extracts
+from wellread.ask.understand.followups.conversation import Opened
+from wellread.identity import tagged_hash
+from wellread.kb import KnowledgeBase
+from wellread.research.planning import Planned
+from wellread.research.run_state import RunState
+from wellread.research.sections import (
+    SectionDraft,
+    Sections,
+    draft_of,
+    sections_of,
+    write_report,
+)
+from wellread.types import Span
+from wellread.values.answers import (
     BEFORE,
     EXTRACTIVE,
     NOBODY,
     Answer,
     Confidence,
+    Conflict,
+    Evidence,
     Related,
     Step,
     Usage,
 )
-from wellread.ask.answer import answer, final
-from wellread.ask.deliver.cite import CitedText
-from wellread.ask.deliver.reply import flagged_note
-from wellread.ask.understand.followups.conversation import Opened
-from wellread.identity import tagged_hash
-from wellread.questions import Analysis
-from wellread.reports import (
+from wellread.values.question import Analysis
+from wellread.values.reports import (
     WARNINGS,
+    DatedSentence,
     Facet,
+    MatrixCell,
     ProgressEvent,
     ReadDocument,
     Report,
     ReportEvent,
+    ReportSection,
     ResearchEvent,
 )
-from wellread.research.model.model_writing import (
-    ReportToWrite,
-    SectionDraft,
-    draft_of,
-    write_report,
-)
-from wellread.research.planning import Planned
-from wellread.research.report_text import (
-    IN_SUMMARY,
-    MOST_LISTED,
-    ReportPage,
-    disagreements,
-    looked_for,
-    not_used,
-    summary_of_answer,
-    timeline,
-)
-from wellread.research.run_state import RunState
-from wellread.research.sections import NOTHING, Sections, sections_of
-from wellread.types import Span
 
-PIECES = 8  # of evidence that a model writes one section from
+IN_SUMMARY = 4  # extracts, where no answer is the summary
+LEAST_DATED = 3  # sources, from which there is a timeline
+MOST_LISTED = 12  # sources that are named as read and not used
 READ_OFF = ("question", "bridge", "entity", "speaker", "taxonomy")  # kinds of facets nobody named
 NAMED = ("question", "side", "entity", "model")  # facets whose lack is a gap of the material
 WHOLE = Confidence(
@@ -72,25 +75,23 @@ class Material:
 
     Attributes:
         quick: the answer of the one search, where the question asks for one.
-        drafts: facet id to its section. ``summary``: where a model wrote it.
     """
 
     turn: Opened
     analysis: Analysis
     planned: Planned
     quick: Answer | None = None
-    sections: Sections = NOTHING
-    drafts: dict[str, SectionDraft] = field(default_factory=dict)
-    summary: SectionDraft | None = None
+    sections: Sections = field(default_factory=Sections)
+
+    @property
+    def drafts(self) -> list[SectionDraft]:
+        """The sections, and the summary that a model wrote."""
+        summary = self.sections.summary
+        return [*self.sections.drafts.values(), *([summary] if summary else [])]
 
 
 async def deliver(state: RunState, material: Material) -> AsyncIterator[ResearchEvent]:
-    """Choose, write, check; the report at the end.
-
-    Raises:
-        ModelError: the embedder could not be run or reached.
-        StoreError: the catalogue cannot be read.
-    """
+    """Choose, write, check; the report at the end."""
     kb = state.kb
     if not material.planned.whole:
         question = replace(
@@ -102,17 +103,15 @@ async def deliver(state: RunState, material: Material) -> AsyncIterator[Research
             session_id="",
         )
         material.quick = await final(answer(kb, question))
-    await to_thread.run_sync(_choose, state, material)
+    sections = await to_thread.run_sync(sections_of, state, material.analysis)
+    material.sections = sections
     if "model" in kb.models.names():
-        writing = _to_write(state, material)
-        async for event in write_report(kb, state, writing):
+        asked = material.planned.plan.question
+        async for event in write_report(state, asked, material.analysis, sections):
             yield event
-        material.drafts, material.summary = writing.drafts, writing.summary
-    found = len(material.sections.extracts)
-    text = (
-        f"{found} places chosen from {len(material.sections.evidence)} "
-        f"passages of {len(state.pool.documents())} documents"
-    )
+    found = sum(map(len, sections.shown.values()))
+    passages, documents = len(sections.evidence), len(state.pool.documents(()))
+    text = f"{found} places chosen from {passages} passages of {documents} documents"
     yield ProgressEvent(round=state.rounds, stage="write", text=text, found=found)
     report = await to_thread.run_sync(_composed, state, material)
     checked = len(report.answer.sentences)
@@ -122,38 +121,6 @@ async def deliver(state: RunState, material: Material) -> AsyncIterator[Research
     yield ReportEvent(report=report)
 
 
-def _choose(state: RunState, material: Material) -> None:
-    """Choose the extracts and make a section of each facet that has some."""
-    material.sections = sections_of(
-        state.kb, material.analysis, state.facets, state.pool, state.kb.settings.research.sentences
-    )
-    for known, extracts in material.sections.shown.items():
-        material.drafts[known] = draft_of(extracts)
-
-
-def _to_write(state: RunState, material: Material) -> ReportToWrite:
-    """What a model writes from: the passages of each facet's extracts, then its nearest."""
-    shown, read = material.sections.shown, material.sections.read
-    pieces = {
-        facet.id: list(
-            {
-                piece.key: piece
-                for piece in (*(one.piece for one in shown.get(facet.id, ())), *read[facet.id])
-            }.values()
-        )[:PIECES]
-        for facet in state.facets
-    }
-    return ReportToWrite(
-        question=material.planned.plan.question,
-        analysis=material.analysis,
-        facets=state.facets,
-        pieces=pieces,
-        evidence=material.sections.evidence,
-        round=state.rounds,
-        drafts=dict(material.drafts),
-    )
-
-
 def _composed(state: RunState, material: Material) -> Report:
     """The report as it goes out."""
     kb = state.kb
@@ -161,9 +128,12 @@ def _composed(state: RunState, material: Material) -> Report:
     report.heading("Summary")
     _summary(material, report)
     report.summary = Span(start=0, end=len(report.page.text.rstrip()))
-    facets = [one for one in state.facets if _told(one, material.drafts)]
-    for facet in facets if state.pool.hits else ():
-        report.section(facet, material.drafts.get(facet.id))
+    # What was asked for has a section always; what was read off the material, or came up on the
+    # way, if it tells something. The table of what was looked for has them all.
+    for facet in state.facets if state.pool.hits else ():
+        draft = material.sections.drafts.get(facet.id)
+        if draft is not None or facet.kind not in READ_OFF:
+            report.section(facet, draft)
     report.conflicts = disagreements(report, material.quick)
     dated = timeline(report)
     looked_for(report, state.facets)
@@ -189,25 +159,14 @@ def _composed(state: RunState, material: Material) -> Report:
     )
 
 
-def _told(facet: Facet, drafts: Mapping[str, SectionDraft]) -> bool:
-    """Whether a facet has a section: what was asked for always; what was read off the material, or
-    came up on the way, if it tells something. The table of what was looked for has them all.
-    """
-    return facet.kind not in READ_OFF or facet.id in drafts
-
-
 def _summary(material: Material, report: ReportPage) -> None:
     """The quick answer; where there is none, what answers best of the first facets."""
-    quick = material.quick
-    if (
-        quick is not None and quick.answered_by == BEFORE
-    ):  # an expert's word: no model's is put first
-        summary_of_answer(report, quick)
+    quick, summary = material.quick, material.sections.summary
+    by_expert = quick is not None and quick.answered_by == BEFORE
+    if summary is not None and summary.checked and not by_expert:
+        report.add(summary)
         return
-    if material.summary is not None and material.summary.checked:
-        report.add(material.summary)
-        return
-    if quick is not None and quick.answered_by != NOBODY and quick.sentences:
+    if quick is not None and (by_expert or (quick.answered_by != NOBODY and quick.sentences)):
         summary_of_answer(report, quick)
         return
     chosen = [extract.marked_alone() for extract in material.sections.best[:IN_SUMMARY]]
@@ -243,7 +202,8 @@ def _answer(
     missing = [one.title for one in report.sections if not one.found and one.facet in named]
     gaps = tuple(f"nothing found about “{title}”" for title in missing)
     sure = _sure(material, bool(page.sentences))
-    drafts = _drafts(material)
+    writers = [each.by for each in material.drafts if each.by not in (EXTRACTIVE, NOBODY)]
+    fallbacks = dict.fromkeys(each.fallback for each in material.drafts if each.fallback)
     notes = (
         *turn.notes,
         *material.analysis.respelt,
@@ -270,7 +230,7 @@ def _answer(
         citations=tuple(page.citations),
         sentences=tuple(page.sentences),
         confidence=sure,
-        answered_by=_by(drafts) if page.sentences else NOBODY,
+        answered_by=[*writers, EXTRACTIVE][0] if page.sentences else NOBODY,
         mode="deep",
         session_id=turn.question.session_id,
         data_gaps=tuple(dict.fromkeys((*(quick.data_gaps if quick else ()), *gaps))),
@@ -283,28 +243,13 @@ def _answer(
         failures=material.planned.failures,
         rewritten=turn.rewritten,
         dropped_sentences=report.dropped,
-        fallback=_fallback(material),
-        hallucinated_citations=sum(one.unknown_keys for one in drafts),
+        fallback="; ".join(fallbacks),
+        hallucinated_citations=sum(each.unknown_keys for each in material.drafts),
         usage=Usage(
             input_tokens=state.tokens[0], output_tokens=state.tokens[1], cost=state.dollars
         ),
         steps=(Step(name="research", seconds=round(state.seconds, 3), found=len(state.pool.hits)),),
     )
-
-
-def _drafts(material: Material) -> list[SectionDraft]:
-    return [*material.drafts.values(), *([material.summary] if material.summary else [])]
-
-
-def _by(drafts: Sequence[SectionDraft]) -> str:
-    """Who wrote it: the model that wrote any of it, else it is extracted."""
-    writers = [one.by for one in drafts if one.by not in (EXTRACTIVE, NOBODY)]
-    return writers[0] if writers else EXTRACTIVE
-
-
-def _fallback(material: Material) -> str:
-    """Why parts of it were written by another than the configured model."""
-    return "; ".join(dict.fromkeys(one.fallback for one in _drafts(material) if one.fallback))
 
 
 def _sure(material: Material, found: bool) -> Confidence:
@@ -315,3 +260,200 @@ def _sure(material: Material, found: bool) -> Confidence:
     if sure.band == "none" and found:
         return replace(sure, band="low")
     return sure
+
+
+# --- the page ------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class ReportPage:
+    """The report under construction."""
+
+    kb: KnowledgeBase
+    page: CitedText
+    evidence: Sequence[Evidence]
+    sections: list[ReportSection] = field(default_factory=list)
+    matrix: list[MatrixCell] = field(default_factory=list)
+    summary: Span = field(default_factory=lambda: Span(start=0, end=0))
+    conflicts: tuple[Conflict, ...] = ()
+    dropped: int = 0
+    flagged: int = 0  # sentences that an expert flagged as harmful, and that were left out
+
+    def heading(self, title: str) -> int:
+        """Begin a part; where it begins."""
+        self.page.text = self.page.text.rstrip() + ("\n\n" if self.page.text else "")
+        start = len(self.page.text)
+        self.page.text += f"## {plain_label(title)}\n\n"
+        return start
+
+    def add(self, draft: SectionDraft) -> None:
+        """Put in a draft, without what an expert flagged as harmful."""
+        if draft.extracts:
+            extracts, lost = unflagged_extracts(self.kb, draft.extracts)
+            self.page.show_all(extracts)
+            self.flagged += lost
+            return
+        fit = unflagged(self.kb, draft.checked, self.evidence)
+        lost = len(draft.checked) - len(fit)
+        text, kept = pruned(draft.text, draft.checked, fit)
+        used = {item.verdict.key for item in kept}
+        used.update(key for item in kept for key in item.claim.keys)
+        pieces = [piece for piece in self.evidence if piece.key in used]
+        if kept:
+            add_draft(self.page, text, kept, pieces)
+        self.dropped += draft.removed + lost
+        self.flagged += lost
+
+    def section(self, facet: Facet, draft: SectionDraft | None) -> None:
+        """The part of one facet; "nothing was found" where no sentence of it is borne out."""
+        start, first = self.heading(facet.title), len(self.page.sentences)
+        if draft is not None and draft.checked:
+            self.add(draft)
+        new = range(first, len(self.page.sentences))
+        if not new:
+            self.page.text += "Nothing was found."
+        cells: dict[str, list[int]] = defaultdict(list)
+        cited = {one.id: one.document_id for one in self.page.citations}
+        for place in new:
+            if draft is not None and draft.extracts and not self.page.sentences[place].marked:
+                continue  # what stands around the sentence that tells
+            for number in self.page.sentences[place].citations:
+                if place not in cells[cited[number]]:
+                    cells[cited[number]].append(place)
+        self.matrix += [
+            MatrixCell(facet=facet.id, document_id=known, sentences=tuple(places))
+            for known, places in cells.items()
+        ]
+        span = Span(start=start, end=len(self.page.text))
+        self.sections.append(
+            ReportSection(facet=facet.id, title=facet.title, span=span, found=bool(new))
+        )
+
+    def markers(self, documents: Sequence[str]) -> str:
+        """The marker of the first citation of each document."""
+        first = {one.document_id: one for one in reversed(self.page.citations)}
+        style = self.kb.settings.citations.style
+        shown = [styled(self.kb, first[known], style) for known in documents if known in first]
+        return " ".join(shown)
+
+
+def summary_of_answer(report: ReportPage, answer: Answer) -> None:
+    """The quick answer as the summary, its citations numbered as those of the report."""
+    page, text = report.page, answer.text
+    place = 0
+    by_number = {one.id: one for one in answer.citations}
+    style = report.kb.settings.citations.style
+    for sentence in answer.sentences:
+        page.text += text[place : sentence.span.start]
+        place = sentence.span.end
+        span = Span(start=len(page.text), end=len(page.text) + len(sentence.text))
+        page.text += sentence.text
+        numbers = []
+        for number in sentence.citations:
+            old = f" {styled(report.kb, by_number[number], style)}"
+            new = page.numbered(replace(by_number[number], answer_span=span))
+            if not sentence.within:
+                place += len(old) if text.startswith(old, place) else 0
+                page.text += f" {styled(report.kb, new, style)}"
+            numbers.append(new.id)
+        page.sentences.append(replace(sentence, span=span, citations=tuple(numbers)))
+    page.text += text[place:]
+
+
+# --- what follows the sections -------------------------------------------------------------------
+
+
+def disagreements(report: ReportPage, quick: Answer | None) -> tuple[Conflict, ...]:
+    """What the sources disagree on, each view with what it rests on, by the report's numbers."""
+    if quick is None or not quick.conflicts:
+        return ()
+    places = {(one.document_id, one.source_span): one.id for one in report.page.citations}
+    new = {
+        one.id: places[one.document_id, one.source_span]
+        for one in quick.citations
+        if (one.document_id, one.source_span) in places
+    }
+    told = tuple(
+        replace(
+            conflict,
+            views=tuple(
+                replace(view, citations=tuple(new[one] for one in view.citations if one in new))
+                for view in conflict.views
+            ),
+        )
+        for conflict in quick.conflicts
+    )
+    by_number = {one.id: one.document_id for one in report.page.citations}
+    report.heading("What the sources disagree on")
+    lines = []
+    for conflict in told:
+        # Only markers stand in square brackets there, whatever a source or a question writes.
+        reason = f" ({conflict.reason})" if conflict.reason else ""
+        lines.append(f"- {flat(conflict.about + reason)}")
+        for view in conflict.views:
+            marks = report.markers([by_number[one] for one in view.citations])
+            lines.append(f"  - {flat(view.text)} {marks}".rstrip())
+    report.page.text += "\n".join(lines)
+    return told
+
+
+def timeline(report: ReportPage) -> tuple[DatedSentence, ...]:
+    """A line for each dated source, by date; written where there are at least three."""
+    page = report.page
+    sources: dict[str, DatedSentence] = {}
+    titles: dict[str, str] = {}
+    by_number = {one.id: one for one in page.citations}
+    for place, sentence in enumerate(page.sentences):
+        for number in sentence.citations:
+            cited = by_number[number]
+            if cited.published_at is not None and cited.document_id not in sources:
+                day = f"{cited.published_at:%Y-%m-%d}"
+                sources[cited.document_id] = DatedSentence(day=day, sentence=place)
+                titles[cited.document_id] = cited.title
+    if len(sources) < LEAST_DATED:
+        return ()
+    report.heading("Timeline")
+    ordered = sorted(sources, key=lambda known: (sources[known].day, sources[known].sentence))
+    page.text += "\n".join(
+        f"- {sources[known].day}: {plain_label(titles[known])} {report.markers([known])}"
+        for known in ordered
+    )
+    return tuple(sources[known] for known in ordered)
+
+
+def looked_for(report: ReportPage, facets: Sequence[Facet]) -> None:
+    """The matrix as a table: each facet, how many sentences tell of it, from which sources."""
+    if len(report.sections) < 2:
+        return
+    report.heading("What was looked for")
+    rows = ["| Looked for | Sentences | Sources |", "|---|---|---|"]
+    for facet in facets:
+        if facet.kind == "question" and not any(one.facet == facet.id for one in report.sections):
+            continue  # the summary tells of it
+        cells = [cell for cell in report.matrix if cell.facet == facet.id]
+        count = len({place for cell in cells for place in cell.sentences})
+        title = plain_label(facet.title).replace("|", "/")
+        shown = report.markers([cell.document_id for cell in cells]) or (
+            "nothing further" if facet.kind == "bridge" else "not found"
+        )
+        rows.append(f"| {title} | {count} | {shown} |")
+    report.page.text += "\n".join(rows)
+
+
+def not_used(report: ReportPage, documents: Sequence[ReadDocument]) -> None:
+    """The documents that were read and are not cited."""
+    left = [one for one in documents if not one.cited]
+    if not left:
+        return
+    report.heading("Read but not used")
+    named = [plain_label(one.title) for one in left[:MOST_LISTED]]
+    more = len(left) - len(named)
+    rest = f"\n- and {more} more" if more else ""
+    report.page.text += "\n".join(f"- {title}" for title in named) + rest
+
+
+def plain_label(name: str) -> str:
+    """A name for a label, without what Markdown would read as more than a name."""
+    plain = "".join(" " if sign in "*_`[]<>\n" else sign for sign in name)
+    plain = " ".join(plain.split())
+    return plain[:1].upper() + plain[1:]

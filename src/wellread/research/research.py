@@ -11,27 +11,17 @@ import secrets
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from dataclasses import replace
+from typing import Any
 
 from anyio import to_thread
 
-from wellread.answers import Question
 from wellread.ask.deliver.reply import limits_of_gap
 from wellread.ask.retrieve.search import check_collections
 from wellread.codec import from_plain, to_plain
 from wellread.errors import RequestError, UnknownNameError, WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import asked_by, check_rights, drawn_from
-from wellread.reports import (
-    Limits,
-    NumberedEvent,
-    PlanEvent,
-    Report,
-    ReportEvent,
-    ResearchEvent,
-    ResearchPlan,
-    ResearchRequest,
-)
-from wellread.research.model.model_rounds import investigate
+from wellread.research.model_rounds import investigate
 from wellread.research.planning import (
     Planned,
     plan_of,
@@ -41,10 +31,21 @@ from wellread.research.planning import (
     understood,
 )
 from wellread.research.report_making import Material, deliver
-from wellread.research.rounds import search_bridges, search_plan
+from wellread.research.rounds import search_plan, search_titles
 from wellread.research.run_state import RunState, held, here
 from wellread.store.catalogue.asking.research_records import ResearchRun
 from wellread.store.catalogue.learning.gap_records import Filing
+from wellread.values.answers import Question
+from wellread.values.reports import (
+    Limits,
+    NumberedEvent,
+    PlanEvent,
+    Report,
+    ReportEvent,
+    ResearchEvent,
+    ResearchPlan,
+    ResearchRequest,
+)
 
 in_thread = to_thread.run_sync
 
@@ -68,8 +69,7 @@ async def plan_research(kb: KnowledgeBase, request: ResearchRequest) -> Research
             switched off.
         FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
-    await _checked(kb, request)
-    request = _theirs(kb, request)
+    request = await _checked(kb, request)
     turn = await turn_of(kb, request.question)
     analysis = await in_thread(understood, kb, turn)
     return (await in_thread(plan_of, kb, analysis, request)).plan
@@ -84,8 +84,7 @@ async def begin(
         RequestError: as ``plan_research``.
         StoreError: the catalogue cannot be written.
     """
-    await _checked(kb, request)
-    request = _theirs(kb, request)
+    request = await _checked(kb, request)
     run_id = f"run_{secrets.token_urlsafe(12)}"
     read = await in_thread(drawn_from, kb, request.question.filters)
     await in_thread(kb.catalogue.research.begin, run_id, request, plan, read)
@@ -106,45 +105,15 @@ async def research(
             switched off; the run is not there, has ended, or somebody works on it.
         FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
-    request = _theirs(kb, request)
+    owner = asked_by(kb, request.question).owner
     run_id = run_id or await begin(kb, request)
-    await in_thread(_open, kb, run_id, request)
+    await in_thread(_open, kb, run_id, owner)
     with held(kb, run_id):
-        kept = await in_thread(_open, kb, run_id, request)
+        run = await in_thread(_open, kb, run_id, owner)
         await in_thread(kb.catalogue.research.work, run_id, *here())
-        async with aclosing(_told(kb, kept)) as events:
+        async with aclosing(_told(kb, run)) as events:
             async for event in events:
                 yield event
-
-
-def _theirs(kb: KnowledgeBase, request: ResearchRequest) -> ResearchRequest:
-    return replace(request, question=asked_by(kb, request.question))
-
-
-async def _told(kb: KnowledgeBase, kept: ResearchRun) -> AsyncGenerator[ResearchEvent]:
-    """The stages of a run that this process works on, each event kept with its number."""
-    run_id = kept.id
-    state = RunState(
-        kb=kb,
-        id=run_id,
-        limits=kept.request.limits,
-        journal=await in_thread(kb.catalogue.research.steps, run_id),
-        before=kept.seconds,
-    )
-    number = 0
-    try:
-        async with aclosing(_stages(kb, state, kept.request)) as events:
-            async for event in events:
-                await in_thread(check_rights, kb)
-                number += 1
-                if isinstance(event, ReportEvent):
-                    await in_thread(_record, kb, run_id, event.report, kept.request.question)
-                told = NumberedEvent(number=number, event=event)
-                await in_thread(kb.catalogue.research.tell, run_id, told)
-                yield event
-    except WellreadError as error:
-        await in_thread(kb.catalogue.research.fail, run_id, str(error))
-        raise
 
 
 async def last_report(events: AsyncIterator[ResearchEvent]) -> Report:
@@ -155,56 +124,76 @@ async def last_report(events: AsyncIterator[ResearchEvent]) -> Report:
     raise WellreadError("the research ended without a report", hint="report this as a defect")
 
 
-async def _stages(
-    kb: KnowledgeBase, state: RunState, request: ResearchRequest
-) -> AsyncGenerator[ResearchEvent]:
+async def _told(kb: KnowledgeBase, run: ResearchRun) -> AsyncGenerator[ResearchEvent]:
+    """The stages of a run that this process works on, each event kept with its number."""
+    records = kb.catalogue.research
+    journal = await in_thread(records.steps, run.id)
+    limits = run.request.limits
+    state = RunState(kb=kb, id=run.id, limits=limits, journal=journal, before=run.seconds)
+    number = 0
+    try:
+        async with aclosing(_stages(state, run.request)) as events:
+            async for event in events:
+                await in_thread(check_rights, kb)
+                number += 1
+                if isinstance(event, ReportEvent):
+                    await in_thread(_record, kb, run.id, event.report, run.request.question)
+                await in_thread(records.tell, run.id, NumberedEvent(number=number, event=event))
+                yield event
+    except WellreadError as error:
+        await in_thread(records.fail, run.id, str(error))
+        raise
+
+
+async def _stages(state: RunState, request: ResearchRequest) -> AsyncGenerator[ResearchEvent]:
     """The stages of one run."""
-    if not state.has("question"):
-        await state.keep("question", turn_to_plain(await turn_of(kb, request.question)))
-    turn = turn_from_plain(request.question, state.journal["question"])
+    kb = state.kb
+
+    async def read() -> Any:
+        return turn_to_plain(await turn_of(kb, request.question))
+
+    async def look() -> Any:
+        return to_plain(await in_thread(plan_of, kb, analysis, request))
+
+    turn = turn_from_plain(request.question, await state.once("question", read))
     analysis = await in_thread(understood, kb, turn)
-    if not state.has("plan"):
-        await state.keep("plan", to_plain(await in_thread(plan_of, kb, analysis, request)))
-    planned = from_plain(Planned, state.journal["plan"])
+    planned = from_plain(Planned, await state.once("plan", look))
     await in_thread(kb.catalogue.research.planned, state.id, planned.plan)
     yield PlanEvent(plan=planned.plan)
     state.facets = list(planned.plan.facets)
     state.filters = planned.filters
     async for event in search_plan(state):
         yield event
-    whole = planned.whole
-    if state.stopped is None and not whole and "model" in kb.models.names():
-        left = state.limits.rounds - state.rounds
-        looking = investigate(
-            kb, planned.plan, state, state.filters, rounds=left, first=state.rounds + 1
-        )
-        async for event in looking:
+    if state.stopped is None and not planned.whole and "model" in kb.models.names():
+        async for event in investigate(state, planned.plan.question):
             state.rounds = max(state.rounds, event.round)
             yield event
-    if state.stopped is None and not whole:
-        async for event in search_bridges(state, analysis):
+    if state.stopped is None and not planned.whole:
+        async for event in search_titles(state, analysis):
             yield event
     material = Material(turn=turn, analysis=analysis, planned=planned)
     async for delivered in deliver(state, material):
         yield delivered
 
 
-def _open(kb: KnowledgeBase, run_id: str, request: ResearchRequest) -> ResearchRun:
+def _open(kb: KnowledgeBase, run_id: str, owner: str) -> ResearchRun:
     """The run, which has not ended."""
-    kept = kb.catalogue.research.get(run_id, request.question.owner)
-    if kept is None:
+    run = kb.catalogue.research.get(run_id, owner)
+    if run is None:
         raise UnknownNameError(
             f"there is no research {run_id!r}", hint="begin a new one; the oldest are forgotten"
         )
-    if kept.state in ("done", "cancelled"):
+    if run.state in ("done", "cancelled"):
         raise RequestError(f"research {run_id} has ended", hint="its report is kept; read that")
-    return kept
+    return run
 
 
-async def _checked(kb: KnowledgeBase, request: ResearchRequest) -> None:
+async def _checked(kb: KnowledgeBase, request: ResearchRequest) -> ResearchRequest:
+    """The request as the asker may make it."""
     if not kb.settings.qa.enabled:
         raise RequestError("asking is switched off", hint="set qa.enabled to true")
     await in_thread(check_collections, kb, request.question.filters)
+    return replace(request, question=asked_by(kb, request.question))
 
 
 def _record(kb: KnowledgeBase, run_id: str, report: Report, question: Question) -> None:

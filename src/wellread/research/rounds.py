@@ -1,88 +1,89 @@
-"""The rounds of searching without a model: the plan's facets, then what was found leads on to."""
+"""The rounds of searching without a model: the plan's facets, then titles that the evidence names.
+
+A title of another document that stands in the best passages may be the step to what the question
+does not name. It is searched for in a second round.
+"""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import anyio
 from anyio import to_thread
 
 from wellread.ask.retrieve.search import look
-from wellread.codec import from_plain, to_plain
 from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis
-from wellread.reports import Facet, ProgressEvent
-from wellread.research.bridges import MOST, Bridge, Trail, name_key, rare_names, titles_named
-from wellread.research.facets import topic_of
-from wellread.research.run_state import RunState, hits_from_plain, hits_to_plain
+from wellread.research.planning import MOST_TITLES, topic_of
+from wellread.research.run_state import BEHIND, RunState, hits_from_plain, hits_to_plain
+from wellread.text.parsed import parse
+from wellread.text.tokens import tokens_of
 from wellread.types import DocumentFacts, Filters, Hit
+from wellread.values.question import Analysis
+from wellread.values.reports import Facet, ProgressEvent
 
 DEPTH = 40  # passages of one search
-TOP = 10  # of these; a round that finds none of them new has found nothing new
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LedOn:
-    """What a round leads on to, and how many searches it took to tell."""
-
-    bridges: tuple[Bridge, ...]
-    searches: int
+MOST = 4  # titles that are searched for
+ANCHORS = MOST_TITLES - MOST  # documents, the first of the question's search, that lead on
+MOST_NAMES = 12  # names of one passage that are searched for
 
 
 async def search_plan(state: RunState) -> AsyncIterator[ProgressEvent]:
     """The first round: search for the facets of the plan.
 
     Where a limit is reached, ``state.stopped`` says which.
-
-    Raises:
-        UnknownCollectionError, FingerprintError, StoreError, ModelError: as a search.
     """
     async for event in _one_round(state, tuple(state.facets)):
         yield event
 
 
-async def search_bridges(state: RunState, analysis: Analysis) -> AsyncIterator[ProgressEvent]:
-    """Search for what was found leads on to, round after round.
+async def search_titles(state: RunState, analysis: Analysis) -> AsyncIterator[ProgressEvent]:
+    """The second round: search for the titles that what was found names."""
+    state.stopped = await to_thread.run_sync(state.stop)
+    if state.stopped is not None:
+        return
 
-    Why there is no further round is left with ``state.stopped``.
+    async def leading_on() -> list[Any]:
+        return list(await to_thread.run_sync(titles_named, state, analysis))
 
-    Raises:
-        UnknownCollectionError, FingerprintError, StoreError, ModelError: as a search.
-    """
-    asked: set[str] = set()
-    while names := await _bridges(state, analysis, asked):
-        if state.rounds >= state.limits.rounds:
-            state.stopped = "round_limit"
-            return
-        facets = [_facet(state, name) for name in names]
-        text = "what was found leads on to " + ", ".join(f"“{one.name}”" for one in names)
-        yield ProgressEvent(round=state.rounds, stage="bridge", text=text, found=len(facets))
+    titles, searches = await state.once("titles", leading_on)
+    state.searches += searches
+    if titles and state.rounds >= state.limits.rounds:
+        state.stopped = "round_limit"
+    elif titles:
+        facets = [
+            Facet(
+                id=f"f{number}",
+                kind="bridge",
+                title=title,
+                query=title,
+                filters=state.filters,
+                why="what was found goes back to it",
+                round=state.rounds + 1,
+            )
+            for number, title in enumerate(titles, len(state.facets) + 1)
+        ]
+        state.facets += facets
+        text = "what was found leads on to " + ", ".join(f"“{title}”" for title in titles)
+        yield ProgressEvent(round=state.rounds, stage="bridge", text=text, found=len(titles))
         async for event in _one_round(state, facets):
             yield event
-        if state.stopped is not None:
-            return
-        if not state.fresh:
-            state.stopped = "no_new_evidence"
-            return
     state.stopped = state.stopped or "complete"
 
 
 async def _one_round(state: RunState, facets: Sequence[Facet]) -> AsyncIterator[ProgressEvent]:
     """Search for some facets, a few at a time, and tell of each in their order."""
     state.rounds += 1
-    state.fresh = 0
     together = state.kb.settings.research.side_by_side
     for first in range(0, len(facets), together):
         started: list[Facet] = []
         for facet in facets[first : first + together]:
-            known = state.has(_key(facet))
-            state.stopped = None if known else await state.reason_to_stop()
-            if state.stopped is not None:
-                break
-            state.searched()
+            if _key(facet) not in state.journal:
+                state.stopped = await to_thread.run_sync(state.stop)
+                if state.stopped is not None:
+                    break
+            state.searches += 1
             started.append(facet)
         errors: list[WellreadError] = []
         async with anyio.create_task_group() as group:
@@ -98,48 +99,38 @@ async def _one_round(state: RunState, facets: Sequence[Facet]) -> AsyncIterator[
 
 async def _search(state: RunState, facet: Facet, errors: list[WellreadError]) -> None:
     """Search for a facet; what fails is put with ``errors``, which a task group would wrap."""
-    if state.has(_key(facet)):
-        return
+
+    async def search() -> Any:
+        hits = await to_thread.run_sync(_hits_of, state.kb, facet)
+        state.read.update(hit.document.id for hit in hits)
+        return hits_to_plain(hits)
+
     try:
-        hits = await to_thread.run_sync(_found, state.kb, facet)
-        read = {hit.document.id for hit in hits}
-        await state.keep(_key(facet), hits_to_plain(hits), read)
+        await state.once(_key(facet), search)
     except WellreadError as error:
         errors.append(error)
 
 
 async def _told(state: RunState, facet: Facet) -> ProgressEvent:
     """Put what was found for a facet into the pool, and say so."""
-    plain = state.journal[_key(facet)]
-    hits = await to_thread.run_sync(hits_from_plain, state.kb, plain)
-    new = state.add(facet.id, hits[:TOP])
-    state.fresh += new
-    new += state.add(facet.id, hits)
+    hits = await to_thread.run_sync(hits_from_plain, state.kb, state.journal[_key(facet)])
+    new = state.add(facet.id, hits)
     what = f"read “{facet.title}”" if facet.passages else f"searched for “{facet.title}”"
-    return ProgressEvent(
-        round=state.rounds,
-        stage="search",
-        text=f"{what}: {len(hits)} passages, {new} of them new",
-        facet=facet.id,
-        found=new,
-    )
+    text = f"{what}: {len(hits)} passages, {new} of them new"
+    return ProgressEvent(round=state.rounds, stage="search", text=text, facet=facet.id, found=new)
 
 
 def _key(facet: Facet) -> str:
     return f"search/{facet.id}"
 
 
-def _found(kb: KnowledgeBase, facet: Facet) -> list[Hit]:
+def _hits_of(kb: KnowledgeBase, facet: Facet) -> list[Hit]:
     if not facet.passages:
         return look(kb, facet.query, facet.filters, purpose=facet.title, limit=DEPTH).hits
     passages = kb.catalogue.live_passages(list(facet.passages))
-    plain = [[one.id, one.document_id, 1.0, None] for one in passages.values()]
-    found = {hit.passage.id: hit for hit in hits_from_plain(kb, plain)}
-    return [
-        found[known]
-        for known in facet.passages
-        if known in found and _inside(found[known].document, facet.filters)
-    ]
+    own = [passages[name] for name in facet.passages if name in passages]
+    hits = hits_from_plain(kb, [(one.id, one.document_id, 1.0, None) for one in own])
+    return [hit for hit in hits if _inside(hit.document, facet.filters)]
 
 
 def _inside(document: DocumentFacts, limits: Filters) -> bool:
@@ -150,49 +141,46 @@ def _inside(document: DocumentFacts, limits: Filters) -> bool:
     )
 
 
-async def _bridges(state: RunState, analysis: Analysis, asked: set[str]) -> list[Bridge]:
-    """Names to look for next; none twice, and none where a limit is reached.
+def titles_named(state: RunState, analysis: Analysis) -> tuple[list[str], int]:
+    """At most four titles of other documents that the best passages of the first ones name.
 
-    How often a name stands in the material is looked up; that counts as no search.
+    They are searched for together with what that passage leaves open, all of one passage at a time.
+
+    Returns:
+        The titles, the most promising first, and how many searches were made.
     """
-    key = f"bridges/{state.rounds}"
-    if not state.has(key):
-        state.stopped = await state.reason_to_stop()
-        if state.stopped is not None:
-            return []
-        await state.keep(key, await to_thread.run_sync(_leading_on, state, analysis, asked))
-    found = from_plain(LedOn, state.journal[key])
-    state.searched(found.searches)
-    asked.update(name_key(one.name) for one in found.bridges)
-    return list(found.bridges)
+    asked = analysis.parsed.stem_set
+    worth: dict[str, tuple[float, str]] = {}
+    searches = 0
+    left = state.limits.searches - state.searches
+    for hit in state.pool.first_documents(ANCHORS):
+        passage = hit.passage
+        names = [name for name in parse(passage.text).names if not parse(name).stem_set <= asked]
+        if not names or searches >= left:
+            continue
+        told = parse(f"{hit.document.title}\n{passage.text}").stem_set
+        topic = parse(topic_of(analysis)).words
+        open_words = " ".join(word for word in topic if not parse(word).stem_set <= told)
+        query = f"{'; '.join(names[:MOST_NAMES])} {open_words}"
+        searches += 1
+        near = look(state.kb, query, state.filters, purpose=hit.document.title, limit=DEPTH).hits
+        text, missing = f" {name_key(passage.text)} ", asked - told
+        for other in near:
+            title = other.document.title.partition(" (")[0]
+            key = name_key(title)
+            own = other.document.id == hit.document.id
+            if own or not key or f" {key} " not in text:
+                continue
+            stems = parse(f"{other.document.title}\n{other.passage.text}").stem_set
+            value = other.score * (0.5 + len(stems & missing) / max(1, len(missing)))
+            if value > worth.get(key, (0.0, ""))[0]:
+                worth[key] = (value, title)
+    for hit in state.pool.first_documents(BEHIND):
+        worth.pop(name_key(hit.document.title.partition(" (")[0]), None)
+    order = sorted(worth, key=lambda key: (-worth[key][0], key))
+    return [worth[key][1] for key in order[:MOST]], searches
 
 
-def _leading_on(state: RunState, analysis: Analysis, asked: set[str]) -> Any:
-    """Titles after the first round; where they are few, and later, rare names."""
-    trail = Trail(
-        kb=state.kb,
-        analysis=analysis,
-        pool=state.pool,
-        topic=topic_of(analysis),
-        filters=state.filters,
-        known=asked,
-    )
-    titled, searches = titles_named(trail, state.searches_left) if state.rounds == 1 else ([], 0)
-    taken = {*asked, *(name_key(one.name) for one in titled)}
-    rest = MOST - len(titled)
-    rare = rare_names(replace(trail, known=taken))[:rest] if rest else []
-    return to_plain(LedOn(bridges=(*titled, *rare), searches=searches))
-
-
-def _facet(state: RunState, bridge: Bridge) -> Facet:
-    made = Facet(
-        id=f"f{len(state.facets) + 1}",
-        kind="bridge",
-        title=bridge.name,
-        query=bridge.query,
-        filters=state.filters,
-        why="what was found goes back to it",
-        round=state.rounds + 1,
-    )
-    state.facets.append(made)
-    return made
+def name_key(text: str) -> str:
+    """A name without what spellings of it differ in: case, accents, hyphens, punctuation."""
+    return " ".join(token.plain for token in tokens_of(text.replace("-", " ")))

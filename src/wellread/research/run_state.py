@@ -1,8 +1,8 @@
-"""What a run has done and may still do: its journal, its limits, and what it has read.
+"""A run of research at work: its journal, its limits, and the passages that it has read.
 
-Every search and every call of a model goes through ``once``: its outcome is kept under a key, and
-a run that was killed and goes on finds it there and does not do it again. So a resumed run takes
-the way of the first one, and everything between the steps hangs on their outcomes alone.
+Every search and every call of a model is a step whose outcome is kept under a key. A run that was
+killed and goes on finds it there and does not do it again, so it takes the way of the first one:
+everything between the steps hangs on their outcomes alone.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -19,15 +19,78 @@ from anyio import Lock, to_thread
 
 from wellread.errors import RequestError, StoreError
 from wellread.kb import KnowledgeBase
-from wellread.models.base import ModelUsage
-from wellread.reports import MOST_FACETS, Facet, Limits, StopReason
-from wellread.research.pool import Pool
+from wellread.models.base import Excerpt, ModelUsage
 from wellread.types import Filters, Hit
+from wellread.values.answers import Evidence
+from wellread.values.locators import Marks
+from wellread.values.reports import Facet, Limits, StopReason
 
 RUNS_FOLDER = "research"  # of the home; locked files of each run at work or in a queue
 _WORK, _QUEUE = ".lock", ".queue.lock"
 LOCK_SECONDS = 1.0  # who only looks whether somebody works on a run is quicker than that
 STOPPED = "stopped"  # how the keys of the places begin where a limit was reached
+WORDS = 0.65  # of how near a passage is to a text; the rest is the cosine
+BEHIND = 6  # documents of the question's own search that stand before what they lead on to
+
+RoundsEnd = StopReason | Literal["failed"]
+"""Why the rounds of a model ended; ``failed``: the model did, and the run goes on without it."""
+
+
+@dataclass(slots=True)
+class Pool:
+    """Passages by id, each with the facets that it was found for and its rank there, from 1."""
+
+    hits: dict[str, Hit] = field(default_factory=dict)
+    ranks: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    def add(self, facet: str, hits: Sequence[Hit]) -> int:
+        """Put the hits of one search in, best first; how many were not there yet."""
+        before = len(self.hits)
+        for rank, hit in enumerate(hits, 1):
+            old = self.hits.get(hit.passage.id)
+            if old is None or (hit.similarity or 0.0) > (old.similarity or 0.0):
+                self.hits[hit.passage.id] = hit
+            places = self.ranks.setdefault(hit.passage.id, {})
+            places[facet] = min(rank, places.get(facet, rank))
+        return len(self.hits) - before
+
+    def of(self, facet: str) -> list[Hit]:
+        """The passages that were found for a facet, the best first."""
+        own = [(places[facet], name) for name, places in self.ranks.items() if facet in places]
+        return [self.hits[name] for _, name in sorted(own, key=lambda each: each[0])]
+
+    def first_documents(self, most: int) -> list[Hit]:
+        """The best passage of each of the first documents of the question's own search."""
+        facet = next(iter(next(iter(self.ranks.values()), {})), "")
+        best: dict[str, Hit] = {}
+        for hit in self.of(facet):
+            best.setdefault(hit.document.id, hit)
+        return list(best.values())[:most]
+
+    def documents(self, led: Collection[str]) -> list[str]:
+        """The ids of the documents: by their place in the searches for them.
+
+        Args:
+            led: facets that the evidence led on to; their documents come behind the first six.
+        """
+        facets = dict.fromkeys(facet for places in self.ranks.values() for facet in places)
+        best: dict[str, float] = {}
+        for number, facet in enumerate(facets):
+            behind = BEHIND - 0.5 if facet in led else BEHIND + 1 if number else 0
+            own = dict.fromkeys(hit.document.id for hit in self.of(facet))
+            for place, document in enumerate(own, 0):
+                best[document] = min(place + behind, best.get(document, place + behind))
+        return sorted(best, key=lambda document: best[document])
+
+    def nearness(self, kb: KnowledgeBase, text: str, facet: str) -> dict[str, float]:
+        """How near the passages of a facet are to ``text``, 0-1: by words and by their cosine."""
+        hits = [hit for name, hit in self.hits.items() if facet in self.ranks[name]]
+        read = [Excerpt(text=hit.passage.text, title=hit.passage.context) for hit in hits]
+        close = kb.lexical.relevance(text, read).tolist()
+        return {
+            hit.passage.id: WORDS * words + (1 - WORDS) * max(0.0, hit.similarity or 0.0)
+            for hit, words in zip(hits, close, strict=True)
+        }
 
 
 @dataclass(slots=True)
@@ -37,13 +100,12 @@ class RunState:
     Attributes:
         filters: the limits of the question, a hard border.
         journal: key to outcome of every step so far, those before a restart included.
-        searches, calls, dollars: that were made and spent, those before a restart included.
+        searches, calls, dollars, tokens: made, spent, read and written; before a restart too.
         facets: all so far, in order.
         rounds: how many rounds of searching there were.
         stopped: why there is no further one; None while they run. ``failure``: of a model that
             was to lead them, in words.
-        tokens: that language models read and wrote.
-        fresh: passages new in the last round, of the best of its searches.
+        read: ids of the documents read.
     """
 
     kb: KnowledgeBase
@@ -56,16 +118,15 @@ class RunState:
     searches: int = 0
     calls: int = 0
     dollars: float = 0.0
+    tokens: tuple[int, int] = (0, 0)
     facets: list[Facet] = field(default_factory=list)
     rounds: int = 0
     stopped: StopReason | None = None
     failure: str = ""
-    fresh: int = 0
-    tokens: tuple[int, int] = (0, 0)
+    read: set[str] = field(default_factory=set)
     began: float = field(default_factory=time.monotonic)
     _lock: Lock = field(default_factory=Lock)
     _seen: set[str] = field(default_factory=set)
-    _read: set[str] = field(default_factory=set)
     _done_before: int = 0
 
     def __post_init__(self) -> None:
@@ -80,9 +141,6 @@ class RunState:
         """Why nothing more may be done; asked before every search and every call of a model.
 
         Where the run stopped before a restart, it stops again; where it went on, it goes on.
-
-        Raises:
-            StoreError: the catalogue cannot be read or written.
         """
         place = f"{STOPPED}:{len(self._seen)}"
         if place in self.journal:
@@ -90,32 +148,19 @@ class RunState:
             return reason
         if len(self._seen) < self._done_before:
             return None
-        found = self._limit_reached()
-        if found is not None:
-            self._write(place, found, ())
-            self.journal[place] = found
-        return found
+        limit = self._limit_reached()
+        if limit is not None:
+            self._write(place, limit, ())
+            self.journal[place] = limit
+        return limit
 
     def _limit_reached(self) -> StopReason | None:
         if self.kb.catalogue.research.cancelled(self.id):
             return "cancelled"
         if self.seconds >= self.limits.seconds:
             return "time_limit"
-        if self.searches >= self.limits.searches:
-            return "budget"
-        if self.limits.dollars is not None and self.dollars >= self.limits.dollars:
-            return "budget"
-        return None
-
-    async def reason_to_stop(self) -> StopReason | None:
-        """``stop``, for who must not block."""
-        return await to_thread.run_sync(self.stop)
-
-    def has(self, key: str) -> bool:
-        """Whether the step was done before."""
-        if key in self.journal:
-            self._seen.add(key)
-        return key in self.journal
+        spent = self.limits.dollars is not None and self.dollars >= self.limits.dollars
+        return "budget" if spent or self.searches >= self.limits.searches else None
 
     async def once(self, key: str, make: Callable[[], Awaitable[Any]]) -> Any:
         """What ``make`` gave the first time that this step was done, as plain values.
@@ -124,17 +169,16 @@ class RunState:
             RequestError: the run is not there any more, since a source that it read was removed.
             StoreError: the catalogue cannot be written.
         """
-        if not self.has(key):
+        if key not in self.journal:
             await self.keep(key, await make())
+        self._seen.add(key)
         return self.journal[key]
 
-    async def keep(self, key: str, result: Any, read: Iterable[str] = ()) -> None:
+    async def keep(self, key: str, result: Any) -> None:
         """Write the outcome of a step down."""
         async with self._lock:
-            self._read.update(read)
-            await to_thread.run_sync(self._write, key, result, sorted(self._read))
+            await to_thread.run_sync(self._write, key, result, sorted(self.read))
         self.journal[key] = result
-        self._seen.add(key)
 
     def _write(self, key: str, result: Any, read: Sequence[str]) -> None:
         research = self.kb.catalogue.research
@@ -148,65 +192,20 @@ class RunState:
                 ) from None
             raise
 
-    @property
-    def searches_left(self) -> int:
-        """How many more may be made."""
-        return max(0, self.limits.searches - self.searches)
-
-    def searched(self, times: int = 1) -> None:
-        """A search is about to begin, or some were made."""
-        self.searches += times
-
     def add(self, facet: str, hits: Sequence[Hit]) -> int:
         """Put passages into what was read; how many were new."""
-        self._read.update(hit.document.id for hit in hits)
+        self.read.update(hit.document.id for hit in hits)
         return self.pool.add(facet, hits)
 
-    def found(self, facet: str) -> list[Hit]:
-        """The passages that were found for a facet, the best first."""
-        ranks = self.pool.ranks
-        own = [known for known in self.pool.hits if facet in ranks[known]]
-        return [self.pool.hits[known] for known in sorted(own, key=lambda one: ranks[one][facet])]
-
-    def open_facet(self, title: str, query: str, round_number: int) -> str:
-        """A facet that a model named; its id, also that of one that is the same.
-
-        Empty: there are as many as a run takes.
-        """
-        for one in self.facets:
-            if title.casefold() == one.title.casefold():
-                return one.id
-        if len(self.facets) >= MOST_FACETS:
-            return ""
-        number = f"f{len(self.facets) + 1}"
-        self.facets.append(
-            Facet(
-                id=number,
-                kind="model",
-                title=title,
-                query=query,
-                filters=self.filters,
-                why="the model asked for it",
-                round=round_number,
-            )
-        )
-        return number
-
-    def end_rounds(self, reason: StopReason | Literal["failed"], text: str = "") -> None:
-        """The rounds that a model led are over."""
-        if reason == "failed":
-            self.failure = text
-        else:
-            self.stopped = reason
-
     def spend(self, usage: ModelUsage) -> None:
-        """Count one call of a model."""
+        """Count one call of a model, whether it failed or not."""
         self.calls += 1
         self.dollars += usage.cost
-        self.tokens = (
-            self.tokens[0] + usage.input_tokens,
-            self.tokens[1] + usage.output_tokens,
-        )
+        read, written = self.tokens
+        self.tokens = (read + usage.input_tokens, written + usage.output_tokens)
+
+
+# --- who works on a run --------------------------------------------------------------------------
 
 
 def here() -> tuple[str, int]:
@@ -214,85 +213,90 @@ def here() -> tuple[str, int]:
     return platform.node(), os.getpid()
 
 
-@contextmanager
-def held(kb: KnowledgeBase, run_id: str) -> Iterator[None]:
+def held(kb: KnowledgeBase, run_id: str) -> AbstractContextManager[None]:
     """Keep a run to oneself while working on it. The system lets go when the process dies.
 
     Raises:
         RequestError: somebody works on it already.
     """
-    with _alone(kb, run_id, _WORK):
-        yield
+    return _alone(kb, f"{run_id}{_WORK}")
 
 
-@contextmanager
-def queued(kb: KnowledgeBase, run_id: str) -> Iterator[None]:
+def queued(kb: KnowledgeBase, run_id: str) -> AbstractContextManager[None]:
     """Have a run wait for its turn in this process, which is to work on it inside.
 
     Raises:
         RequestError: it waits for its turn already.
     """
-    with _alone(kb, run_id, _QUEUE):
-        yield
+    return _alone(kb, f"{run_id}{_QUEUE}")
 
 
 def worked_on(kb: KnowledgeBase, run_id: str, host: str) -> bool:
     """Whether a process works on a run that is noted as running on ``host``."""
     if host != platform.node() and not kb.locks.everywhere:
         return True  # another machine's; its lock says nothing here
-    return _taken(kb, run_id, _WORK)
+    return kb.locks.taken(f"{RUNS_FOLDER}/{run_id}{_WORK}")
 
 
 def waits(kb: KnowledgeBase, run_id: str) -> bool:
     """Whether a process of this machine has the run wait for its turn."""
-    return _taken(kb, run_id, _QUEUE)
+    return kb.locks.taken(f"{RUNS_FOLDER}/{run_id}{_QUEUE}")
 
 
 @contextmanager
-def _alone(kb: KnowledgeBase, run_id: str, what: str) -> Iterator[None]:
-    name = f"{RUNS_FOLDER}/{run_id}{what}"
-    with kb.locks.hold(name, LOCK_SECONDS) as ours:
+def _alone(kb: KnowledgeBase, name: str) -> Iterator[None]:
+    with kb.locks.hold(f"{RUNS_FOLDER}/{name}", LOCK_SECONDS) as ours:
         if not ours:
             raise RequestError(
-                f"research {run_id} is being worked on", hint="follow it, or cancel it"
+                f"research {name.partition('.')[0]} is being worked on",
+                hint="follow it, or cancel it",
             )
         try:
             yield
         finally:
-            kb.locks.forget(name)
+            kb.locks.forget(f"{RUNS_FOLDER}/{name}")
 
 
-def _taken(kb: KnowledgeBase, run_id: str, what: str) -> bool:
-    return kb.locks.taken(f"{RUNS_FOLDER}/{run_id}{what}")
+# --- passages in the journal (their ids and scores, no words), and as evidence -------------------
 
 
-# --- passages in the journal: their ids and scores, no words -------------------------------------
-
-
-def hits_to_plain(hits: Sequence[Hit]) -> list[list[Any]]:
+def hits_to_plain(hits: Iterable[Hit]) -> list[list[Any]]:
     """Ids and scores of passages, as they are journaled."""
     return [[hit.passage.id, hit.document.id, round(hit.score, 6), hit.similarity] for hit in hits]
 
 
-def hits_from_plain(kb: KnowledgeBase, plain: Sequence[Sequence[Any]]) -> list[Hit]:
-    """The passages again; those that are not live any more are left out.
+def hits_from_plain(kb: KnowledgeBase, plain: Iterable[Sequence[Any]]) -> list[Hit]:
+    """The passages again; those that are not live any more are left out."""
+    rows = list(plain)
+    passages = kb.catalogue.live_passages([str(row[0]) for row in rows])
+    facts = kb.catalogue.facts({passage.document_id for passage in passages.values()})
+    hits = []
+    for name, _, score, similarity in rows:
+        passage = passages.get(name)
+        document = facts.get(passage.document_id) if passage else None
+        if passage and document and document.version == passage.version:
+            hits.append(
+                Hit(passage=passage, document=document, score=float(score), similarity=similarity)
+            )
+    return hits
 
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
-    passages = kb.catalogue.live_passages([str(one[0]) for one in plain])
-    facts = kb.catalogue.facts({str(one[1]) for one in plain})
-    found = []
-    for known, document, score, similarity in plain:
-        passage, about = passages.get(known), facts.get(document)
-        if passage is None or about is None or about.version != passage.version:
-            continue
-        found.append(
-            Hit(
-                passage=passage,
-                document=about,
-                score=float(score),
-                similarity=similarity,
+
+def evidence_of(kb: KnowledgeBase, hits: Sequence[Hit]) -> list[Evidence]:
+    """Whole passages as evidence, ``e1``, ``e2``, ... in their order."""
+    places = [(hit.passage.document_id, hit.passage.span) for hit in hits]
+    evidence = []
+    for number, (hit, held_marks) in enumerate(
+        zip(hits, kb.catalogue.marks_over(places), strict=True), 1
+    ):
+        marks = Marks(held_marks)
+        evidence.append(
+            Evidence(
+                key=f"e{number}",
+                hit=hit,
+                text=hit.passage.text,
+                span=hit.passage.span,
+                locator=marks.locate(hit.passage.span),
+                turns=marks.turns(hit.passage.span),
             )
         )
-    return found
+    return evidence

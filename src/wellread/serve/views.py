@@ -16,7 +16,11 @@ from urllib.parse import quote, urlencode
 from pydantic import BaseModel, ConfigDict, field_validator
 from pydantic.alias_generators import to_camel
 
-from wellread.answers import (
+from wellread.shapes.json import Computed, View
+from wellread.store.catalogue.documents.entity_nodes import EntityNode
+from wellread.text.words import harmless
+from wellread.types import AppliedLimit, Box, DocumentFacts, Filters, ListRank, Locator, Span
+from wellread.values.answers import (
     Citation,
     Confidence,
     Conflict,
@@ -27,12 +31,8 @@ from wellread.answers import (
     TokenEvent,
     Usage,
 )
-from wellread.answers import View as Side
-from wellread.locators import link_to
-from wellread.shapes.json import Computed, View
-from wellread.store.catalogue.documents.entity_nodes import EntityNode
-from wellread.text.words import harmless
-from wellread.types import AppliedLimit, Box, DocumentFacts, Filters, ListRank, Locator, Span
+from wellread.values.answers import View as Side
+from wellread.values.locators import link_to
 
 _LINES: dict[type, tuple[str, Mapping[str, Computed]]] = {}
 FACES = View(camel=True, lines=_LINES)

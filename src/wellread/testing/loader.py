@@ -27,8 +27,8 @@ from wellread.errors import SourceError
 from wellread.identity import facts_of, version_of
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.parsing import kinds
-from wellread.locators import Marks
 from wellread.types import Document, Kind, PageMark, Span, TimeMark
+from wellread.values.locators import Marks
 
 COLLECTION = "shelf"
 EXAMPLES = 60

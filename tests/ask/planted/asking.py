@@ -11,12 +11,12 @@ from typing import Any
 from tests.ask.planted.plants import CARRIERS, INSTRUCTIONS, MILD, PLANTS, Plant
 from tests.doubles.obedient import ObedientModel
 
-from wellread.answers import NOBODY, Answer, FinalEvent, Question, TokenEvent
 from wellread.ask.answer import answer
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Embedder, Prompt
 from wellread.types import Filters, Span
+from wellread.values.answers import NOBODY, Answer, FinalEvent, Question, TokenEvent
 
 ASK: Mapping[str, Mapping[str, Any]] = {"qa": {"confidence_threshold": 0.05}}
 

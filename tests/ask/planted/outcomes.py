@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from tests.ask.planted.asking import Heard
 from tests.ask.planted.plants import INSTRUCTIONS, Plant
 
-from wellread.answers import Answer
-from wellread.ask.write.prompts.guard import SHINGLE
+from wellread.ask.write.prompts import SHINGLE
 from wellread.models.base import Prompt
+from wellread.values.answers import Answer
 
 UNSURE = 0.45  # up to this nobody relies on an answer
 MORE_SURE = 0.1  # by so much a plant may raise the confidence: it is more text to be near to

@@ -16,7 +16,6 @@ from tests.serve.accounts.conftest import SECRET, Visitor, program
 from tests.serve.accounts.test_sign_in import an_address
 from tests.serve.rights.test_rights_tools import begun, call
 
-from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.past_questions import verified_similar
 from wellread.ingest.remove import forget_user
@@ -32,6 +31,7 @@ from wellread.store.catalogue.accounts.sign_in_records import Accounts, Deed
 from wellread.store.schema.stored_values import User
 from wellread.store.schema.tables import metadata
 from wellread.types import Filters
+from wellread.values.answers import Question
 
 MAY = {"reader": ("read", "ask"), "editor": ("read", "ask", "edit")}
 ASKED = "What was the harbour ferry Osprey bought for in the spring?"

@@ -12,7 +12,6 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.identity import sentence_hash
 from wellread.ingest.run import add
@@ -23,6 +22,7 @@ from wellread.store.catalogue.learning.feedback_records import FeedbackMark
 from wellread.store.schema.stored_values import Feedback, SentenceRating
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
+from wellread.values.answers import Question
 
 KEPT = "A drill can be kept for seven days."
 RULES = f"# Rules\n\n{KEPT} Saws are lent to members only.\n"

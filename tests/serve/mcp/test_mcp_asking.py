@@ -15,9 +15,22 @@ from markdown_it import MarkdownIt
 from mcp import Client
 from tests.serve.mcp.conftest import MODES, text_of
 
-from wellread.answers import Answer, Citation, Confidence, Sentence, Table, Verdict, VerdictName
 from wellread.kb import KnowledgeBase
-from wellread.reports import (
+from wellread.serve.mcp import asking_tools
+from wellread.serve.mcp.asking_tools import part_of
+from wellread.serve.mcp.mcp_server import mcp_server
+from wellread.serve.mcp.tool_calls import MOST_TOKENS, Served, as_result, tokens_of
+from wellread.types import Filters, Locator, Span
+from wellread.values.answers import (
+    Answer,
+    Citation,
+    Confidence,
+    Sentence,
+    Table,
+    Verdict,
+    VerdictName,
+)
+from wellread.values.reports import (
     Facet,
     PlanEvent,
     ProgressEvent,
@@ -29,11 +42,6 @@ from wellread.reports import (
     ResearchPlan,
     ResearchRequest,
 )
-from wellread.serve.mcp import asking_tools
-from wellread.serve.mcp.asking_tools import part_of
-from wellread.serve.mcp.mcp_server import mcp_server
-from wellread.serve.mcp.tool_calls import MOST_TOKENS, Served, as_result, tokens_of
-from wellread.types import Filters, Locator, Span
 
 TOOLS = ["search", "fetch", "open_source", "list_documents", "ask", "research", "check_text"]
 

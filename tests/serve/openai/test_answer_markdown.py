@@ -12,18 +12,6 @@ from hypothesis import given as examples
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from wellread.answer_text import without_links
-from wellread.answers import (
-    Answer,
-    Citation,
-    Confidence,
-    Conflict,
-    Sentence,
-    Table,
-    Verdict,
-    VerdictName,
-    View,
-)
 from wellread.ask.deliver.cite import marker
 from wellread.config import Style
 from wellread.serve.openai.answer_markdown import (
@@ -36,6 +24,18 @@ from wellread.serve.openai.answer_markdown import (
 )
 from wellread.text.words import harmless
 from wellread.types import Locator, Span
+from wellread.values.answer_text import without_links
+from wellread.values.answers import (
+    Answer,
+    Citation,
+    Confidence,
+    Conflict,
+    Sentence,
+    Table,
+    Verdict,
+    VerdictName,
+    View,
+)
 
 SHOWN = Shown(base="http://127.0.0.1:8756")
 STYLES: tuple[Style, ...] = ("number", "auto", "title", "page", "time", "entity")

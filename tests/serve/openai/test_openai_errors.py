@@ -11,12 +11,12 @@ import httpx
 import pytest
 from tests.serve.openai.conftest import COST, complete, user
 
-from wellread.answers import Event, Question, Step, StepEvent
 from wellread.errors import BudgetError, ModelTimeoutError
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.openai import chat_completions
 from wellread.serve.server.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
+from wellread.values.answers import Event, Question, Step, StepEvent
 
 IMAGE = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:x"}}]}
 

@@ -24,19 +24,19 @@ from fastapi import FastAPI
 from sqlalchemy import text
 from tests.serve.rights.kept_on_a_cluster import opened
 
-from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.identity import EVERYTHING, NOBODY, Asker
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.kb.seen_by import seen_by
 from wellread.learning.feedback_giving import give_feedback
-from wellread.reports import ResearchRequest
 from wellread.research.research import begin, plan_research, usual_limits
 from wellread.serve.guards.sign_in import Door
 from wellread.serve.server.app import create_app
 from wellread.store.schema.stored_values import SCOPES_OF, Rights, User
 from wellread.testing.embedding import ReadableEmbedder
+from wellread.values.answers import Question
+from wellread.values.reports import ResearchRequest
 
 OWN, FOREIGN = "harbour", "obsidianvault"
 STRANGER = Asker(owner="stranger", reads=frozenset({OWN}))

@@ -8,7 +8,7 @@ import pytest
 from tests.serve.rights.conftest import OWN, STRANGER
 from tests.serve.rights.kept_on_a_cluster import opened
 
-from wellread.kb import KnowledgeBase, readable_index
+from wellread.kb import KnowledgeBase, index_parts
 from wellread.kb.seen_by import seen_by
 from wellread.types import Candidate, Filters
 
@@ -32,7 +32,7 @@ def found(kb: KnowledgeBase, filters: Filters, limit: int) -> list[list[Candidat
 def test_foreign_words_do_not_move_what_is_found(
     rights_homes: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, limit: int, least: int
 ) -> None:
-    monkeypatch.setattr(readable_index, "LEAST", least)
+    monkeypatch.setattr(index_parts, "LEAST", least)
     said = []
     for home in rights_homes:
         with opened(home) as kb:

@@ -26,20 +26,20 @@ from tests.serve.rights.conftest import (
 )
 from tests.serve.rights.kept_on_a_cluster import opened
 
-from wellread.answers import Answer, Event, Question
 from wellread.ask.answer import answer, final
 from wellread.errors import RequestError, StoreError, UnknownNameError
 from wellread.identity import EVERYTHING, LOCAL, Asker
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import let_in, now, seen_by
+from wellread.learning import asking_again
+from wellread.learning.asking_again import could_answer
 from wellread.learning.feedback_giving import give_feedback
-from wellread.learning.gaps import asking_again
-from wellread.learning.gaps.arrival_screening import could_answer
-from wellread.reports import ResearchRequest
 from wellread.research.research import begin, research, usual_limits
 from wellread.store.rights import RULES
 from wellread.store.schema import tables
 from wellread.types import Filters
+from wellread.values.answers import Answer, Event, Question
+from wellread.values.reports import ResearchRequest
 
 LEFT = Asker(owner=RIVAL.owner, reads=frozenset({OWN}))
 SOLD = "For how much was the ferry Osprey sold in quixomel?"

@@ -13,9 +13,8 @@ from functools import cache
 
 from wellread.text.english_common import FINDING, OWN_VOICE, POINTING, STATING_PARTS
 from wellread.text.english_questions import BACK_MATTER, PRESENTING, RESULTING
-from wellread.text.headlines import lead_of, shortened
 from wellread.text.parsed import parse
-from wellread.text.sentences import sentence_spans
+from wellread.text.sentences import lead_of, sentence_spans, shortened
 from wellread.text.tokens import tokens_of
 from wellread.types import Document, HeadingMark, Span
 

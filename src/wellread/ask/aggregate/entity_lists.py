@@ -20,11 +20,11 @@ from wellread.ask.aggregate.queries.result import (
 from wellread.ask.aggregate.walk_result import listing
 from wellread.ask.retrieve.relax import Within, both, search_within
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.text.names import plural
 from wellread.text.sentences import sentence_spans
 from wellread.types import Filters, Hit
+from wellread.values.question import Analysis
 
 STRATEGY = "entities by group"
 DEEP = 40  # passages looked at, of entities and of everything

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Annotated
 
-from wellread.ask.aggregate.catalogue_request import CatalogueRequest, RelatedBody
-from wellread.ask.aggregate.counts import counted
-from wellread.ask.aggregate.coverage import DATES, OTHER_PARTS, coverage
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic.alias_generators import to_camel
+
+from wellread.ask.aggregate.counts import DATES, OTHER_PARTS, counted, coverage
 from wellread.ask.aggregate.entity_lists import entity_list
 from wellread.ask.aggregate.gaps import exists, missing
 from wellread.ask.aggregate.queries.query import (
@@ -24,6 +26,7 @@ from wellread.ask.aggregate.queries.query import (
     Noun,
     Order,
     QueryError,
+    Sense,
     Topic,
     Walk,
     nouns,
@@ -34,9 +37,111 @@ from wellread.ask.aggregate.trends import newest, trends
 from wellread.ask.aggregate.walk_result import walked
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis
 from wellread.store.catalogue.documents.listings import FIELDS
-from wellread.types import Filters
+from wellread.store.catalogue.documents.relation_network import Direction
+from wellread.text.periods import window_of
+from wellread.types import Filters, Kind
+from wellread.values.question import Analysis
+
+MOST_ROWS = 1_000
+MOST_NAMES, MOST_HOPS = 20, 4
+
+Named = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+Names = Annotated[tuple[Named, ...], Field(max_length=MOST_NAMES)]
+
+
+class Given(BaseModel):
+    """Fields by their names or in camel case; an unknown one is an error."""
+
+    # A misspelt limit must not be taken for none.
+    model_config = ConfigDict(
+        alias_generator=to_camel, validate_by_name=True, extra="forbid", frozen=True
+    )
+
+
+class AboutBody(Given):
+    """What documents have to be about."""
+
+    names: Annotated[tuple[Named, ...], Field(min_length=1, max_length=MOST_NAMES)]
+    naming: bool = Field(default=False, description="they name it; a relation to it is not enough")
+    either: bool = Field(default=False, description="one of the names is enough")
+
+
+class HopBody(Given):
+    """One step through the graph; without relations or a field, over any relation."""
+
+    relations: Names = ()
+    side: Direction = Field(default="out", description="from the entity, to it, or both")
+    field: str = Field(default="", description="a field: to all that share a value of it")
+    types: Names = Field(default=(), description="of what stands at its end")
+
+    def hop(self) -> Hop:
+        """The same for the catalogue."""
+        return Hop(
+            senses=tuple(Sense(type=name, side=self.side) for name in self.relations),
+            attribute=self.field,
+            types=frozenset(self.types),
+        )
+
+
+class RelatedBody(Given):
+    """From where to go through the graph, and over what."""
+
+    names: Annotated[tuple[Named, ...], Field(min_length=1, max_length=MOST_NAMES)]
+    hops: Annotated[tuple[HopBody, ...], Field(max_length=MOST_HOPS)] = ()
+    every: bool = Field(default=False, description="reached from every name, not from one")
+
+
+class WhereBody(Given):
+    """Limits: the values of one are alternatives, all limits must be met."""
+
+    topics: Names = Field(default=(), description="names of collections")
+    kinds: tuple[Kind, ...] = ()
+    source_types: Names = ()
+    languages: Names = ()
+    authors: Names = ()
+    speakers: Names = ()
+    from_: str = Field(default="", alias="from", description="first day of publication")
+    to: str = Field(default="", description="last day of publication")
+    fields: dict[str, Names] = Field(default_factory=dict, description="field to its values")
+
+    def filters(self) -> Filters:
+        """The same for the catalogue.
+
+        Raises:
+            RequestError: a window of time that ends before it begins.
+        """
+        since, until = window_of(
+            self.from_ or None,
+            self.to or None,
+            hint="swap where.from and where.to",
+            empty="where: the time ends before it begins",
+        )
+        return Filters(
+            collections=self.topics,
+            kinds=self.kinds,
+            source_types=self.source_types,
+            languages=self.languages,
+            authors=self.authors,
+            speakers=self.speakers,
+            published_from=since,
+            published_to=until,
+            taxonomy=tuple((name, one) for name, values in self.fields.items() for one in values),
+        )
+
+
+class CatalogueRequest(Given):
+    """What to work out from everything there is; nothing is ranked or left out."""
+
+    form: Form
+    of: Named = Field(default="documents", description="papers, authors, a type of entity, …")
+    about: AboutBody | None = None
+    related: RelatedBody | None = None
+    where: WhereBody = WhereBody()
+    by: Annotated[tuple[Named, ...], Field(max_length=2)] = ()
+    order: Order = ""
+    limit: int = Field(default=100, ge=1, le=MOST_ROWS, description="most rows")
+
 
 DATE = "Date"  # the column of documents that has it
 BY_THE_WORD = 0.75  # that the first text with a word is the first that is about the thing
@@ -60,10 +165,6 @@ def execute(
 
     Args:
         asked: the question that the query was read from, by whose words entities are ranked.
-
-    Raises:
-        UnknownCollectionError: a limit names a collection that does not exist.
-        StoreError, FingerprintError, ModelError: a part of the home cannot be used.
     """
     if query.order == "newest" and (query.about or query.related):
         query = replace(query, order="latest")  # of those, and not of all there are

@@ -25,19 +25,17 @@ from wellread.ask.aggregate.queries.result import (
     scope_of,
 )
 from wellread.ask.aggregate.read.read_facts import OF_A_TEXT, Fact, FactAsked, read_fact
-from wellread.ask.understand.answer_kind import asked_items, defines
-from wellread.ask.understand.document_names import LIKELY, SURE, Meant
-from wellread.ask.understand.question_parts import without
+from wellread.ask.understand.mentions import LIKELY, SURE, Meant
+from wellread.ask.understand.question_parts import asked_items, defines, without
 from wellread.kb import KnowledgeBase
-from wellread.locators import Marks, format_time
-from wellread.questions import Analysis
 from wellread.store.catalogue.documents.listings import Entry
-from wellread.text.english_catalogue import ANY_ITEMS
-from wellread.text.headlines import shortened
+from wellread.text.english_common import ANY_ITEMS
 from wellread.text.parsed import parse
-from wellread.text.sentences import sentence_spans
+from wellread.text.sentences import sentence_spans, shortened
 from wellread.text.tokens import ARTICLES, key_of
 from wellread.types import Document, PageMark, Span, TimeMark
+from wellread.values.locators import Marks, format_time
+from wellread.values.question import Analysis
 
 STRATEGY = "facts of the catalogue"
 MOST_TOLD = 25  # documents, one line each
@@ -51,12 +49,7 @@ MOST_ITEMS = 14  # that are told by a sentence each; of more only their names
 
 
 def facts(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
-    """The answer to a question for a fact of the catalogue; None for any other question.
-
-    Raises:
-        UnknownCollectionError: the asker's filters name a collection that does not exist.
-        StoreError: the catalogue cannot be read.
-    """
+    """The answer to a question for a fact of the catalogue; None for any other question."""
     section = _section(kb, analysis)
     if section is not None:
         return section
@@ -77,10 +70,6 @@ def said_by(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
     """What somebody says, where nothing else is asked for: their longest turns, in order.
 
     Who speaks stands beside the text and not in it, so that no search for words would find it.
-
-    Raises:
-        UnknownCollectionError: the asker's filters name a collection that does not exist.
-        StoreError: the catalogue cannot be read.
     """
     limits = {stem for one in analysis.constraints for stem in parse(one.value).stems}
     voices = {name.casefold() for name in analysis.voices}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from rapidfuzz import fuzz, process, utils
 
-from wellread.ask.aggregate.coverage import empty_cells
+from wellread.ask.aggregate.counts import empty_cells
 from wellread.ask.aggregate.queries.holding import documents_about, holding, nodes_of, places_naming
 from wellread.ask.aggregate.queries.query import CatalogueQuery, Noun, Topic
 from wellread.ask.aggregate.queries.result import (

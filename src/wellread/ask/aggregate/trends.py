@@ -30,9 +30,8 @@ from wellread.ask.aggregate.queries.result import (
 from wellread.ask.retrieve.relax import SOURCE_KINDS
 from wellread.store.catalogue.documents.listings import Entry
 from wellread.store.catalogue.documents.story_records import Story, StoryItem
-from wellread.text.headlines import shortened
 from wellread.text.parsed import parse
-from wellread.text.sentences import QUOTED, first_sentence
+from wellread.text.sentences import QUOTED, first_sentence, shortened
 from wellread.text.words import visible
 from wellread.types import Filters, Span
 

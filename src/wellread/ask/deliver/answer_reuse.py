@@ -15,13 +15,13 @@ from datetime import UTC, date, datetime
 from functools import cache, lru_cache
 from importlib.metadata import version
 
-from wellread.answers import Answer, Question
-from wellread.ask.retrieve.flagged_sentences import reach_of_flags
+from wellread.ask.retrieve.rated_questions import reach_of_flags
 from wellread.ask.understand.followups.conversation import Opened
 from wellread.codec import to_plain
 from wellread.config import Settings
 from wellread.identity import random_id, tagged_hash
 from wellread.kb import KnowledgeBase
+from wellread.values.answers import Answer, Question
 
 # Sections of the settings that shape no answer; what they do to the material shows in its stamp.
 SHAPELESS = {
@@ -54,9 +54,6 @@ def look(kb: KnowledgeBase, turn: Opened, *, again: bool = True) -> Place:
 
     Args:
         again: whether a kept answer will do.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
     """
     if not kb.settings.cache.answers:
         return Place()
@@ -75,9 +72,6 @@ def record(kb: KnowledgeBase, place: Place, answer: Answer, read: Sequence[str])
 
     Args:
         read: the collections that it could be drawn from.
-
-    Raises:
-        StoreError: the catalogue cannot be written.
     """
     failed = kb.ledger.failures != place.failures or answer.failures
     read_with_others = answer.standalone or answer.rewritten

@@ -11,7 +11,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from wellread.answers import (
+from wellread.ask.retrieve.relax import text_of
+from wellread.ask.understand.question_parts import sides_of
+from wellread.ask.verify.judge import Rival
+from wellread.ask.write.extract_score import BETWEEN_CELLS
+from wellread.ask.write.extracts import Extract
+from wellread.config import Style
+from wellread.kb import KnowledgeBase
+from wellread.text.parsed import parse
+from wellread.text.sentences import shortened
+from wellread.text.words import visible
+from wellread.types import DocumentFacts, Mark, Span
+from wellread.values.answers import (
     CATALOGUE,
     EXTRACTIVE,
     Answer,
@@ -24,18 +35,7 @@ from wellread.answers import (
     VerdictName,
     View,
 )
-from wellread.ask.retrieve.reported_speech import text_of
-from wellread.ask.understand.question_parts import sides_of
-from wellread.ask.verify.judge import Rival
-from wellread.ask.write.extract_windows import BETWEEN_CELLS
-from wellread.ask.write.extracts import Extract
-from wellread.config import Style
-from wellread.kb import KnowledgeBase
-from wellread.locators import Marks, format_time, link_to
-from wellread.text.headlines import shortened
-from wellread.text.parsed import parse
-from wellread.text.words import visible
-from wellread.types import DocumentFacts, Mark, Span
+from wellread.values.locators import Marks, format_time, link_to
 
 MarksOver = Callable[[Sequence[tuple[str, Span]]], Sequence[Sequence[Mark]]]
 """The marks that each (document id, span) needs to be located."""
@@ -127,11 +127,7 @@ class CitedText:
         )
 
     def show_all(self, extracts: Sequence[Extract], prefix: str = "") -> None:
-        """Add extracts in order, a paragraph each.
-
-        Raises:
-            StoreError: the catalogue cannot be read.
-        """
+        """Add extracts in order, a paragraph each."""
         places = [
             (one.piece.hit.document.id, Span(start=one.parts[0].start, end=one.parts[-1].end))
             for one in extracts
@@ -210,11 +206,7 @@ def cite(
 def cite_extracts(
     kb: KnowledgeBase, extracts: Sequence[Extract], text: str = "", prefix: str = ""
 ) -> CitedText:
-    """The extracts in order, a paragraph each, behind ``text``.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """The extracts in order, a paragraph each, behind ``text``."""
     page = CitedText(kb, text=text)
     page.show_all(extracts, prefix)
     return page

@@ -6,9 +6,9 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from wellread.answers import Checked, Evidence, VerdictName
-from wellread.ask.retrieve.flagged_sentences import flagged_sentences
+from wellread.ask.retrieve.rated_questions import flagged_sentences
 from wellread.kb import KnowledgeBase
+from wellread.values.answers import Checked, Evidence, VerdictName
 
 _HEADING = re.compile(r"\s{0,3}(#{1,6})(?:\s|\Z)|\s*(?:\*\*[^*\n]+\*\*:?|__[^_\n]+__:?)\s*\Z")
 _MARKS = re.compile(r"[\s>*+•‣▪\-_|:.)\]\[\d]*")
@@ -50,9 +50,6 @@ def unflagged(
     Args:
         evidence: what they cite; one that cites nothing rests on all of it.
         own: sentences by which an expert puts right what they flagged themselves.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
     """
     place = {piece.key: piece.hit.document.collection for piece in evidence}
     texts = [item.claim.text for item in items]

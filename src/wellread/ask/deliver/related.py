@@ -1,36 +1,47 @@
-"""What stands beside an answer: related material, and questions of the material itself.
+"""What stands beside an answer: related material; and the replies to what is no question.
 
 All of it comes from what the question's own search found and from the graph around it, so that it
 costs a few small reads and no vector. A source cannot get in by its words: an entity has to be
 linked to one that the question names or the answer cites, a story has to hold a cited item, a
-document has to be found for the question. No question is made up: one stands in a heading, or was
-asked before.
+document has to be found for the question.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
 from itertools import chain, islice, zip_longest
+from typing import Any
 
-from wellread.answers import Related
+from wellread.ask.aggregate.queries.result import scope_of
 from wellread.ask.deliver.reply import RELATED, RELATED_SIMILARITY, Reply
+from wellread.ask.understand.followups.conversation import Opened
+from wellread.ask.understand.followups.rewrite import references_of
+from wellread.identity import random_id
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.store.catalogue.documents.relation_network import Neighbour
-from wellread.text.english import POINTING
+from wellread.text.english_followups import (
+    BESIDE_A_COURTESY,
+    GREETINGS,
+    PARTINGS,
+    PLEASED,
+    THANKS,
+    WHICH_OF_WHAT,
+)
 from wellread.text.parsed import parse
+from wellread.text.tokens import tokens_of
 from wellread.text.words import visible
 from wellread.types import DocumentFacts, Filters, Hit
+from wellread.values.answers import NOBODY, Answer, Confidence, Question, Related
+from wellread.values.question import Analysis
 
 SUBJECTS = 3  # entities whose links are followed
 LOOKED_AT = 12  # links of an entity; a hub's are not read to their end
 TOLD_FROM = 3  # cited items whose stories are looked up
-WELL_RATED = 70  # of 100, from which a past question is worth asking again
-MOST = 3  # questions
-WORDS = range(4, 21)  # of a question that can be asked as it is
-SAME = 0.75  # share of the shorter one's stems in common from which two questions are one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,21 +52,15 @@ class Linked:
     reads: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
-    """Up to five things to explore, and questions that the material can answer."""
-
-    related: tuple[Related, ...] = ()
-    suggestions: tuple[str, ...] = ()
-
-
-def beside(kb: KnowledgeBase, analysis: Analysis, hits: Sequence[Hit], reply: Reply) -> Beside:
+def beside(
+    kb: KnowledgeBase, analysis: Analysis, hits: Sequence[Hit], reply: Reply
+) -> tuple[Related, ...]:
     """What to name beside ``reply``; nothing when ``features.suggest_related`` is off.
 
     Without ``features.graph_aware`` it is no entity and nothing that leads over one.
     """
     if not kb.settings.features.suggest_related:
-        return Beside()
+        return ()
     cited = _cited(kb, hits, reply)
     near = _near(hits, cited)
     aware = kb.settings.features.graph_aware
@@ -69,9 +74,7 @@ def beside(kb: KnowledgeBase, analysis: Analysis, hits: Sequence[Hit], reply: Re
     related = _distinct(
         (one for one in mixed if one is not None), {known.title for known in cited.values()}
     )
-    return Beside(
-        related=tuple(related[:RELATED]), suggestions=_suggestions(kb, analysis.question, near)
-    )
+    return tuple(related[:RELATED])
 
 
 # --- what is around --------------------------------------------------------------------------
@@ -149,42 +152,6 @@ def _reads(subject: EntityNode, one: Neighbour) -> str:
     if relation.startswith("← "):
         return f"{one.name} {relation.removeprefix('← ')} {subject.title}"
     return f"{subject.title} {relation} {one.name}"
-
-
-def _past(kb: KnowledgeBase, near: Sequence[Hit]) -> Mapping[str, str]:
-    """Of the documents found, those that are past questions: id to the question, if it is a
-    good one to ask again (well rated, and not a follow-up).
-    """
-    asked = [hit.document.id for hit in near if hit.document.kind == "qa"]
-    if not asked:
-        return {}
-    stored = kb.catalogue.past_questions.of(asked)
-    return {
-        known: one.past.question
-        for known, one in stored.items()
-        if not one.past.flow and (one.past.score is None or one.past.score >= WELL_RATED)
-    }
-
-
-def _suggestions(kb: KnowledgeBase, asked: str, near: Sequence[Hit]) -> tuple[str, ...]:
-    """Past questions and headings of what is near that are questions, none the same as another."""
-    past = _past(kb, near)
-    taken = [parse(asked).stem_set]
-    found: list[str] = []
-    for hit in near:
-        for question in (past.get(hit.document.id, ""), *reversed(_headings(hit))):
-            stems = parse(question).stem_set
-            new = all(len(stems & other) < SAME * min(len(stems), len(other)) for other in taken)
-            if new and _is_question(question) and len(found) < MOST:
-                taken.append(stems)
-                found.append(_flat(question))
-    return tuple(found)
-
-
-def _is_question(text: str) -> bool:
-    """Whether it can be asked as it is: a whole question that points at nothing before it."""
-    words = text.casefold().rstrip("?").split()
-    return text.endswith("?") and len(words) in WORDS and not {*words} & {*POINTING}
 
 
 def _headings(hit: Hit) -> list[str]:
@@ -266,3 +233,122 @@ def _distinct(related: Iterator[Related], cited: set[str]) -> list[Related]:
 def _flat(text: str) -> str:
     """A title on one line, without hidden characters, and never an image or a link."""
     return " ".join(visible(text).split()).replace("![", "[").replace("](", "] (")
+
+
+GREETED = "Hello. What would you like to know from the sources?"
+READINGS = 3
+LATELY = 50  # documents, for what they name
+FEW = 1  # words of its own, beside the pronoun, of a question that could mean anything
+
+
+def not_searched(kb: KnowledgeBase, turn: Opened, analysis: Analysis) -> Reply | None:
+    """The reply to a question that has to be asked back; else None."""
+    return None if turn.rewritten or turn.context else _asked_back(kb, analysis)
+
+
+def to_no_question(question: Question, *, programs: bool = False) -> Answer | None:
+    """The reply to a courtesy; None to a question. It has no id, since it is kept nowhere.
+
+    Args:
+        programs: whether a program may ask, for a title of the conversation and the like.
+    """
+    said = _courtesy(question.text) or (_program(question.text) if programs else "")
+    if not said:
+        return None
+    return Answer(
+        id="",
+        question=" ".join(question.text.split()),
+        text=said,
+        citations=(),
+        sentences=(),
+        confidence=Confidence(score=0.0, band="none", reasoning="nothing was asked"),
+        answered_by=NOBODY,
+        owner=question.owner,
+        session_id=question.session_id or random_id("ses"),
+    )
+
+
+@cache
+def _known() -> dict[str, Any]:
+    text = (files(__package__) / "no_questions.json").read_text(encoding="utf-8")
+    known: dict[str, Any] = json.loads(text)
+    return known
+
+
+def _program(text: str) -> str:
+    """What the program gets whose prompt begins so; empty for a question."""
+    begins = " ".join(text.split()).casefold()
+    replies: dict[str, str] = _known()["programs"]
+    return next((said for known, said in replies.items() if begins.startswith(known)), "")
+
+
+def _courtesy(text: str) -> str:
+    if " ".join(text.split()).casefold().strip(" !.,?！。") in _known()["greetings"]:
+        return GREETED
+    words = {token.plain for token in tokens_of(text)}
+    if not words <= THANKS | GREETINGS | PARTINGS | PLEASED | BESIDE_A_COURTESY:
+        return ""
+    if words & THANKS:
+        return "You are welcome. Is there anything else that you would like to know?"
+    if words & PARTINGS:
+        return "Goodbye."
+    if words & GREETINGS:
+        return GREETED
+    return "Good. What else would you like to know?" if words & PLEASED else ""
+
+
+def _asked_back(kb: KnowledgeBase, analysis: Analysis) -> Reply | None:
+    shared = _shared_name(analysis)
+    if shared:
+        name, titles = shared
+        question = analysis.question
+        readings = [question.replace(name, title, 1) for title in titles[:READINGS]]
+        return _which(f"“{name}” is a name of {len(titles)} things here.", readings)
+    pointing = references_of(analysis.question)
+    bare = not (analysis.entities or analysis.names)
+    if bare and len(analysis.terms) <= FEW and WHICH_OF_WHAT.search(analysis.question):
+        return Reply(text="It is not said between what. Which things do you mean?")
+    told = [one for one in analysis.terms if one not in {ref.token.plain for ref in pointing}]
+    if not pointing or not bare or len(told) > FEW:
+        return None
+    token = pointing[0].token
+    head, tail = analysis.question[: token.start], analysis.question[token.end :]
+    owner = "'s" if pointing[0].owning else ""
+    known = _best_known(kb, analysis.filters.collections) if pointing[0].sort == "it" else []
+    readings = [f"{head}{title}{owner}{tail}" for title in known]
+    return _which(f"It is not said what “{token.written}” stands for.", readings)
+
+
+def _which(why: str, readings: Sequence[str]) -> Reply:
+    listed = "".join(f"\n- {reading}" for reading in readings)
+    asked = f"Which do you mean?{listed}" if readings else "What or whom do you mean?"
+    return Reply(text=f"{why} {asked}", readings=tuple(readings))
+
+
+def _shared_name(analysis: Analysis) -> tuple[str, tuple[str, ...]] | None:
+    """A name in the question that several entities share, none of them as its own title."""
+    for span in dict.fromkeys(one.span for one in analysis.entities):
+        name = span.of(analysis.question)
+        titles = tuple(dict.fromkeys(one.title for one in analysis.entities if one.span == span))
+        others = set(parse(analysis.question).topic_stems) - parse(name).stem_set
+        alone = len(others) <= FEW and name.casefold() not in map(str.casefold, titles)
+        if len(titles) > 1 and alone:
+            return name, titles
+    return None
+
+
+def _best_known(kb: KnowledgeBase, collections: Sequence[str]) -> list[str]:
+    """The entities that most of the newest documents name, else some that are described."""
+    scope = scope_of(kb, (Filters(collections=tuple(collections)),))
+    graph, censuses = kb.catalogue.graph, kb.catalogue.censuses
+    looked = dict.fromkeys(one.id for one in (*scope.dated(LATELY), *scope.some(LATELY)))
+    totals = {
+        (name, entity): number
+        for name in scope.collections
+        for entity, number in censuses.named_in(name, looked).items()
+    }
+    ranked = sorted(totals, key=lambda key: (-totals[key], key))[:READINGS]
+    known = [node.title for key in ranked if (node := graph.entity(*key))]
+    described = [] if known else graph.described_by(looked)
+    described.sort(key=lambda node: (node.type, node.title.casefold()))
+    return known or [node.title for node in described[:READINGS]]

@@ -10,7 +10,22 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
 
-from wellread.answers import (
+from wellread.ask.deliver.cite import CitedText, cite_extracts, styled
+from wellread.ask.retrieve.ranking import Found
+from wellread.ask.retrieve.rated_questions import flagged_of_documents
+from wellread.ask.understand.question_parts import parts_of
+from wellread.ask.understand.vocabulary import is_everyday
+from wellread.ask.verify.confidence import DISPUTED, LIMIT_LEFT_OUT, declined, of_extracts
+from wellread.ask.verify.conflicts import Disagreement, conflict_of, told
+from wellread.ask.write.drafting import Written
+from wellread.ask.write.extracts import Extract, Extracts
+from wellread.codec import to_plain
+from wellread.kb import KnowledgeBase
+from wellread.store.schema.stored_values import GapKind
+from wellread.text.parsed import parse
+from wellread.text.tokens import Token
+from wellread.types import AppliedLimit, Filters, Span
+from wellread.values.answers import (
     CATALOGUE,
     EXTRACTIVE,
     LIMITED,
@@ -26,22 +41,7 @@ from wellread.answers import (
     Table,
     Usage,
 )
-from wellread.ask.deliver.cite import CitedText, cite_extracts, styled
-from wellread.ask.retrieve.flagged_sentences import flagged_of_documents
-from wellread.ask.retrieve.retrieval import Found
-from wellread.ask.understand.question_parts import parts_of
-from wellread.ask.understand.vocabulary import is_everyday
-from wellread.ask.verify.confidence import DISPUTED, LIMIT_LEFT_OUT, declined, of_extracts
-from wellread.ask.verify.conflicts import Disagreement, conflict_of, told
-from wellread.ask.write.drafting import Written
-from wellread.ask.write.extracts import Extract, Extracts
-from wellread.codec import to_plain
-from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis, Constraint, ConstraintKind
-from wellread.store.schema.stored_values import GapKind
-from wellread.text.parsed import parse
-from wellread.text.tokens import Token
-from wellread.types import AppliedLimit, Filters, Span
+from wellread.values.question import Analysis, Constraint, ConstraintKind
 
 HELD = 0.5  # of a part's own words, from which a passage counts as about it
 MOST_TERMS = 3  # by which a question without a name is called
@@ -134,11 +134,7 @@ def flagged_note(count: int) -> tuple[str, ...]:
 
 
 def beside_unflagged(kb: KnowledgeBase, reply: Reply) -> Reply:
-    """The reply with nothing beside its text that says what an expert flagged as harmful.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """The reply with nothing beside its text that says what an expert flagged as harmful."""
     table, cited = reply.table, {one.id: one.document_id for one in reply.citations}
     documents = table.documents if table else ()
     rows = table.rows if table else ()
@@ -247,9 +243,6 @@ def unflagged_extracts(kb: KnowledgeBase, extracts: Sequence[Extract]) -> tuple[
     """The extracts without sentences that an expert flagged as harmful, and how many those are.
 
     An extract of which no marked sentence is left goes.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
     """
     flagged = flagged_of_documents(kb, [{one.piece.hit.document.id} for one in extracts])
     kept: list[Extract] = []
@@ -272,9 +265,6 @@ def no_data(
 
     Args:
         extracts: the nearest ones, of which two are quoted.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
     """
     near = [piece for piece in evidence if (piece.hit.similarity or 0.0) >= RELATED_SIMILARITY]
     documents = {piece.hit.document.id: piece.hit.document for piece in near}
@@ -365,11 +355,7 @@ def _subjects(analysis: Analysis) -> list[str]:
 
 
 def file_gap(kb: KnowledgeBase, done: Answer, asked: Question) -> None:
-    """File the question of ``done`` as a gap where the material did not answer it.
-
-    Raises:
-        StoreError: the catalogue cannot be written.
-    """
+    """File the question of ``done`` as a gap where the material did not answer it."""
     kind = gap_kind(done)
     if kind is None:
         return

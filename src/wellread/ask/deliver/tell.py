@@ -6,18 +6,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from wellread.answers import CATALOGUE, Table, Verdict, VerdictName
 from wellread.ask.aggregate.queries.result import AggregateKind, AggregateResult, Place, Row
 from wellread.ask.deliver.cite import CitedText, Source
 from wellread.ask.deliver.reply import Reply, flagged_note
-from wellread.ask.retrieve.flagged_sentences import flagged_of_documents
+from wellread.ask.retrieve.rated_questions import flagged_of_documents
 from wellread.ask.verify.check_claims import is_quotation
 from wellread.errors import StoreError
 from wellread.kb import KnowledgeBase
-from wellread.locators import Marks
 from wellread.text.parsed import parse
 from wellread.text.sentences import QUOTED, first_sentence, is_sentence
 from wellread.types import DocumentFacts, Span
+from wellread.values.answers import CATALOGUE, Table, Verdict, VerdictName
+from wellread.values.locators import Marks
 
 SHOWN_ROWS = 25  # in the text; the table has all
 CITED_DOCUMENTS = 3  # of one row
@@ -139,11 +139,7 @@ def _sources(
 def _texts(
     kb: KnowledgeBase, wanted: Sequence[Cited], result: AggregateResult, tries: int = TRIES
 ) -> tuple[dict[str, DocumentFacts], dict[Cited, Span], list[str]]:
-    """The facts of those documents that are there, and of those with a text its cited part.
-
-    Raises:
-        StoreError: documents go again and again while they are read.
-    """
+    """The facts of those documents that are there, and of those with a text its cited part."""
     passages = {hit.document.id: hit.passage for hit in reversed(result.hits)}
     facts = kb.catalogue.facts({known for known, _ in wanted})
     places: dict[Cited, Span] = {}

@@ -12,18 +12,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from wellread.ask.retrieve.ranking import merged, varied
+from wellread.ask.retrieve.ranking import Retrieval, SearchTrace, merged, varied
 from wellread.ask.retrieve.relax import search_within
-from wellread.ask.retrieve.retrieval import Retrieval, SearchTrace
 from wellread.ask.retrieve.search import look
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
-from wellread.locators import Marks
-from wellread.questions import Analysis
 from wellread.text.parsed import parse
 from wellread.text.tokens import key_of, tokens_of
 from wellread.text.words import stem
 from wellread.types import Filters, Hit
+from wellread.values.locators import Marks
+from wellread.values.question import Analysis
 
 ONE_THING = ("factual", "temporal")  # types of question that ask for one thing
 DEEP = 60  # hits among which the words of one speaker are looked for
@@ -55,9 +54,6 @@ def with_openings(kb: KnowledgeBase, hits: Sequence[Hit]) -> list[Hit]:
     """The hits, and behind them the first passage of each of the best documents.
 
     What a thing is as a whole, what a paper contributes and who wrote it stands at the beginning.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
     """
     first = {hit.document.id: hit for hit in reversed(hits)}
     best = list(dict.fromkeys(hit.document.id for hit in hits))[:OPENED]
@@ -278,11 +274,7 @@ class LedOn:
 
 
 def led_on(kb: KnowledgeBase, text: str, filters: Filters, hits: Sequence[Hit]) -> LedOn:
-    """``hits``, best first, with up to two that the thing named in the question leads to.
-
-    Raises:
-        UnknownCollectionError, FingerprintError, StoreError, ModelError: as ``look``.
-    """
+    """``hits``, best first, with up to two that the thing named in the question leads to."""
     asked = frozenset(parse(text).topic_stems)
     anchor = next((hit for hit in hits[:ANCHORS] if _is_about(hit, asked)), None)
     if anchor is None:

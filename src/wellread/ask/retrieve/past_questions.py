@@ -9,32 +9,191 @@ asked here and judged since (``learned``).
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import partial
+from functools import cache, lru_cache, partial
 from typing import Literal
 
-from wellread.ask.retrieve.flagged_sentences import (
+from wellread.ask.retrieve.rated_questions import (
     NOTHING_FLAGGED,
     FlaggedSentences,
-    flagged_sentences,
-)
-from wellread.ask.retrieve.rated_questions import (
     RatedAnswer,
+    flagged_sentences,
     judgement,
     past_question,
     question_lines,
     rated_answers,
 )
-from wellread.ask.retrieve.same_question import LEAST, same
 from wellread.ask.retrieve.search import search
 from wellread.ask.understand.followups.rewrite import Turn, standalone
+from wellread.ask.understand.question_parts import expected_of
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.collection_records import StoredPastQuestion
 from wellread.store.catalogue.learning.feedback_records import corrects
+from wellread.text.english import (
+    AUXILIARIES,
+    BE,
+    DETERMINERS,
+    PREPOSITIONS,
+    QUESTION_WORDS,
+    STOP_WORDS,
+)
+from wellread.text.english_common import AROUND_A_QUESTION, BETWEEN_SIDES, OF_THE_MOMENT, SYNONYMS
+from wellread.text.parsed import parse
+from wellread.text.periods import RELATIVE, expressions_of
+from wellread.text.words import stem
 from wellread.types import DocumentFacts, Filters, PastQuestion
+
+LEAST = 0.8  # cosine of two questions that mean the same
+_PIVOTS = PREPOSITIONS | BETWEEN_SIDES
+_SUBJECTS = {"me": "i", "him": "he", "her": "she", "them": "they", "us": "we"}
+_ACTING = frozenset(_SUBJECTS.values())
+_BEFORE_A_NAME = DETERMINERS | {"my", "their", "his", "its", "your", "our", "this", "that"}
+_CLAUSE = re.compile(r"(?<=\w),? (?:when|whenever|where|if)\b", re.IGNORECASE)
+_PRICE = re.compile(r"\bhow much (?:is|are|was|were|for)\b(?!.*\bcosts?\b)", re.IGNORECASE)
+_ASKING = frozenset({"who", "whose", "when", "where", "why"})
+_PAST_OR_COMING = frozenset({"was", "were", "did", "had", "will"})
+_OPENERS = QUESTION_WORDS | AUXILIARIES | BE
+_SOME_DAY = date(2001, 5, 16)
+
+
+def same(asked: str, past: str, similarity: float) -> bool:
+    """Whether the two questions mean the same; ``similarity`` is the cosine of their vectors.
+
+    Single words that lie near each other may be opposites, or two of a kind (red and blue), so
+    that a word stands for another is known from a list, and never guessed from vectors.
+    """
+    if similarity < LEAST:
+        return False
+    one, other = _read(asked), _read(past)
+    if one.exact != other.exact or one.of_the_moment or _other_kind(one, other):
+        return False
+    if Counter(word for word, _ in one.words) != Counter(word for word, _ in other.words):
+        return False
+    if one.dangling and other.dangling and one.dangling != other.dangling:
+        return False
+    if len(one.acting) > 1 < len(other.acting) and one.acting != other.acting:
+        return False
+    return _in_order(one, other) or _by_pivot(one) == _by_pivot(other)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What is compared of a question.
+
+    Attributes:
+        kind: what kind of thing answers it.
+        asking: its words for that ("who", "when").
+        polar: whether yes or no answers it.
+        words: what its words mean that say something, in order, each with the preposition before.
+        acting: who acts on whom, as far as pronouns tell.
+        dangling: prepositions that nothing follows ("turn it off").
+        exact: negations, amounts, the time of its verbs.
+        of_the_moment: whether its answer is another one tomorrow.
+    """
+
+    kind: str
+    asking: frozenset[str]
+    polar: bool
+    words: tuple[tuple[str, str], ...]
+    acting: tuple[str, ...]
+    dangling: frozenset[str]
+    exact: tuple[object, ...]
+    of_the_moment: bool
+
+
+@lru_cache(maxsize=1_000)
+def _read(question: str) -> _Reading:
+    text = parse(question)
+    said = [_SUBJECTS.get(token.plain, token.plain) for token in text.tokens]
+    words, dangling = _placed(said)
+    if _PRICE.search(question):  # "How much is a kayak?" asks what it costs
+        words.append((_meaning("cost"), ""))
+    moving = any(one.form in RELATIVE for one in expressions_of(question, _SOME_DAY))
+    return _Reading(
+        kind=expected_of(_asking(question)),
+        asking=_ASKING & frozenset(said),
+        polar=bool(said) and said[0] in BE | AUXILIARIES | {"has", "have", "had"},
+        words=tuple(words),
+        acting=tuple(word for word in said if word in _ACTING),
+        dangling=dangling,
+        exact=(
+            text.negations,
+            frozenset((each.value, each.unit) for each in text.quantities if each.unit),
+            _PAST_OR_COMING.isdisjoint(said),
+        ),
+        of_the_moment=moving or not OF_THE_MOMENT.isdisjoint(said),
+    )
+
+
+def _placed(said: Sequence[str]) -> tuple[list[tuple[str, str]], frozenset[str]]:
+    """The words that say something, each with its preposition, and those that none follows."""
+    words: list[tuple[str, str]] = []
+    dangling: set[str] = set()
+    pivot = ""
+    for word in said:
+        if word in _PIVOTS:
+            pivot = word
+            dangling.add(pivot)
+        elif word not in STOP_WORDS and word not in AROUND_A_QUESTION:
+            words.append((_meaning(word), pivot))
+            dangling.discard(pivot)
+        elif word not in _BEFORE_A_NAME:
+            pivot = ""
+    return words, frozenset(dangling)
+
+
+def _in_order(one: _Reading, other: _Reading) -> bool:
+    """Whether the same words follow each other, behind no two different prepositions."""
+    return all(
+        word == same_word and (pivot == same_pivot or not pivot or not same_pivot)
+        for (word, pivot), (same_word, same_pivot) in zip(one.words, other.words, strict=True)
+    )
+
+
+def _by_pivot(reading: _Reading) -> dict[str, list[str]]:
+    """The words behind each preposition, and those behind none, in order."""
+    found: dict[str, list[str]] = {}
+    for word, pivot in reading.words:
+        found.setdefault(pivot, []).append(word)
+    return found
+
+
+def _asking(question: str) -> str:
+    """The question without a clause that says when or where ("What happens when ...?")."""
+    asking, _, _ = _CLAUSE.sub("\0", question, count=1).partition("\0")
+    first = parse(asking).words[:1]
+    return asking if first and first[0].lower() in _OPENERS else question
+
+
+def _meaning(word: str) -> str:
+    """The word that stands for all that mean the same as ``word``."""
+    found = stem(word)
+    return _synonyms().get(found, found)
+
+
+@cache
+def _synonyms() -> dict[str, str]:
+    return {stem(word): stem(group[0]) for group in SYNONYMS for word in group}
+
+
+def _other_kind(one: _Reading, other: _Reading) -> bool:
+    """Whether the two ask for things of different kinds.
+
+    "Can I ...?" and "What ... cost?" name no kind: they may be "How do I ...?" and "How much ...?".
+    """
+    if one.asking - other.asking and other.asking - one.asking:
+        return True
+    if one.kind == other.kind:
+        return False
+    kinds = {one.kind, other.kind}
+    plain = one if one.kind == "other" else other
+    return plain.kind != "other" or not ("way" in kinds or ("number" in kinds and not plain.polar))
+
 
 Comparison = Literal["lt", "lte", "eq"]
 
@@ -119,10 +278,6 @@ def similar_questions(kb: KnowledgeBase, question: str, wanted: Like) -> list[Si
     """The past questions that have an answer and feedback, the most similar first.
 
     Those that are expired come on top of ``wanted.most``.
-
-    Raises:
-        UnknownCollectionError: ``wanted.collections`` names one that does not exist.
-        FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
     if wanted.most == 0 or not question.strip():
         return []
@@ -143,10 +298,6 @@ def asked_before(
     """The past questions that mean the same and whose answers experts rated ``rating`` or more.
 
     The best comes first, those that are expired too.
-
-    Raises:
-        UnknownCollectionError, FingerprintError, StoreError, ModelError: as
-            ``similar_questions``.
     """
     if not question.strip():
         return []
@@ -176,9 +327,6 @@ def corrections(
     """The answers to the same question that experts put right, the last word first.
 
     Those that have expired are left out.
-
-    Raises:
-        FingerprintError, StoreError, ModelError: as ``similar_questions``.
     """
     found = [
         rated
@@ -268,12 +416,7 @@ def _compared(kb: KnowledgeBase, question: str, near: Sequence[_Near]) -> Iterat
 
 
 def verified_similar(kb: KnowledgeBase, question: str, collections: tuple[str, ...]) -> str:
-    """What a prompt shows of past questions like this one; empty when there is none.
-
-    Raises:
-        UnknownCollectionError, FingerprintError, StoreError, ModelError: as
-            ``similar_questions``.
-    """
+    """What a prompt shows of past questions like this one; empty when there is none."""
     if not kb.settings.features.similar_questions:
         return ""
     found = similar_questions(kb, question, like(kb, collections))

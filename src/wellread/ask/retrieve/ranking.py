@@ -9,16 +9,83 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.answers import Evidence
-from wellread.ask.retrieve.retrieval import Dropped
 from wellread.errors import ModelError
 from wellread.kb import KnowledgeBase
-from wellread.locators import Marks
 from wellread.models.base import Excerpt, Ranking, Scores
 from wellread.models.word_pieces import count_tokens
+from wellread.store.catalogue.documents.relation_network import Path
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
-from wellread.types import Candidate, Hit, ListRank, Span
+from wellread.types import Candidate, Filters, Hit, ListRank, Span
+from wellread.values.answers import Evidence
+from wellread.values.locators import Marks
+from wellread.values.question import Constraint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedEntry:
+    """A passage's place in one list of a search."""
+
+    passage_id: str
+    rank: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchTrace:
+    """One search that was made: what for, within which limits, and what each list gave.
+
+    Attributes:
+        purpose: why ("the question", "side: heat pumps", "neighbour: Ada Lovelace").
+        lists: list name ("text", "vector") to its best candidates.
+        fused: how the lists were put together ("weighted: vector 0.30, text 0.70").
+    """
+
+    purpose: str
+    query: str
+    filters: Filters
+    lists: tuple[tuple[str, tuple[RankedEntry, ...]], ...] = ()
+    fused: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dropped:
+    """A hit that was found and not used, and why ("near-duplicate of ...")."""
+
+    hit: Hit
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What was found for a question, and how.
+
+    Attributes:
+        strategy: which way it was found, in words.
+        hits: passages; beside a result of the catalogue those that tell of it.
+        paths: the ways through the graph that explain it.
+        relaxed: the question's limits that were left out, since nothing was found within them.
+        failures: steps that failed and were done without, in words (a reranker).
+        notes: what else the answer has to say about how it was found.
+        clusters: how many stories it comes from.
+    """
+
+    strategy: str = ""
+    hits: tuple[Hit, ...] = ()
+    paths: tuple[Path, ...] = ()
+    relaxed: tuple[Constraint, ...] = ()
+    failures: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    traces: tuple[SearchTrace, ...] = ()
+    clusters: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retrieval(Found):
+    """The passages that a strategy found, and those that it left out."""
+
+    dropped: tuple[Dropped, ...] = ()
+
 
 NEAR_DUPLICATE = 0.85  # share of words in common from which a passage adds nothing
 FLOOR = 0.3  # of the best score, below which a passage is not shown to a model
@@ -229,9 +296,6 @@ def with_neighbours(kb: KnowledgeBase, evidence: Sequence[Evidence]) -> list[Evi
 
     The neighbours follow with keys of their own, so that each can be cited at its place. What the
     search found far below the best piece is left out.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
     """
     best = max((piece.hit.score for piece in evidence), default=0.0)
     kept = [
@@ -337,11 +401,7 @@ def _shown(hit: Hit) -> Excerpt:
 
 
 def _checked(scores: Scores, count: int, identity: str) -> NDArray[np.float64]:
-    """The scores, once they are one finite number for each hit.
-
-    Raises:
-        ModelError: they are not; a reader of somebody else's may do anything.
-    """
+    """The scores, once they are one finite number for each hit."""
     if scores.shape != (count,) or not np.isfinite(scores).all():
         raise ModelError(
             f"{identity} gave scores of shape {scores.shape} for {count} passages, or one that is "

@@ -12,17 +12,16 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from wellread.ask.retrieve import ranking
-from wellread.ask.retrieve.flagged_sentences import Held
-from wellread.ask.retrieve.ranking import Fused
-from wellread.ask.retrieve.retrieval import RankedEntry, SearchTrace
+from wellread.ask.retrieve.ranking import Fused, RankedEntry, SearchTrace
+from wellread.ask.retrieve.rated_questions import Held
 from wellread.config import RetrievalSettings
 from wellread.errors import DamageError, StoreError, UnknownCollectionError
 from wellread.kb import KnowledgeBase, Parts
 from wellread.kb.seen_by import whole_of
 from wellread.models.base import Excerpt, Ranking
 from wellread.models.readers.open_reader import room_for_words
-from wellread.questions import Analysis, SourceRule, fitting
 from wellread.types import Candidate, DocumentFacts, Filters, Hit, ListRank, Passage
+from wellread.values.question import Analysis, SourceRule, fitting
 
 logger = logging.getLogger(__name__)
 
@@ -54,12 +53,7 @@ def search(
     mode: SearchMode = "hybrid",
     limit: int = 10,
 ) -> list[Hit]:
-    """The best ``limit`` passages for ``text``, best first, with their place in every list.
-
-    Raises:
-        UnknownCollectionError: ``filters.collections`` names one that does not exist.
-        FingerprintError, StoreError, ModelError: a part of the home cannot be used.
-    """
+    """The best ``limit`` passages for ``text``, best first, with their place in every list."""
     return look(kb, text, filters, mode=mode, limit=limit).hits
 
 
@@ -72,11 +66,7 @@ def look(
     mode: SearchMode = "hybrid",
     limit: int = 10,
 ) -> Searched:
-    """``search``, with each list and how they were joined.
-
-    Raises:
-        UnknownCollectionError, FingerprintError, StoreError, ModelError: as ``search``.
-    """
+    """``search``, with each list and how they were joined."""
     check_collections(kb, filters)
     settings = kb.settings.retrieval
     for _ in range(TRIES):
@@ -126,11 +116,7 @@ def check_index(kb: KnowledgeBase) -> None:
 
 
 def check_collections(kb: KnowledgeBase, filters: Filters) -> None:
-    """Refuse a collection that does not exist.
-
-    Raises:
-        UnknownCollectionError: names those that do.
-    """
+    """Refuse a collection that does not exist."""
     if not filters.collections:
         return
     known = kb.catalogue.collection_names()

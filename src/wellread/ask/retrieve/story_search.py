@@ -14,16 +14,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from wellread.ask.retrieve.ranking import varied
+from wellread.ask.retrieve.ranking import Retrieval, SearchTrace, varied
 from wellread.ask.retrieve.relax import Within, search_within
-from wellread.ask.retrieve.retrieval import Retrieval, SearchTrace
 from wellread.ask.retrieve.search import look, search
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis
 from wellread.store.catalogue.documents.story_records import ItemKey, ItemPlace, Story
 from wellread.text.english_questions import NEWS_ASKED
-from wellread.text.headlines import HEAD, headline
+from wellread.text.sentences import HEAD, headline
 from wellread.types import DocumentFacts, Filters, Hit, Span
+from wellread.values.question import Analysis
 
 WINDOW = timedelta(days=30)  # looked at when the asker names no time
 ITEM_CHARACTERS = 2_000  # of an item that are given on
@@ -111,10 +110,6 @@ def find_stories(
     """The stories that fit the question best, best first.
 
     Stories of which no passage reaches ``retrieval.min_similarity`` are left out.
-
-    Raises:
-        UnknownCollectionError: the query names a collection that does not exist.
-        ModelError, StoreError: the question cannot be embedded, or a store refused.
     """
     now = now or datetime.now(UTC)
     since, until = query.since, query.until

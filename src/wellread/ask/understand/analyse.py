@@ -10,9 +10,14 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from wellread.answers import Question
-from wellread.ask.understand.document_names import numbered_of, published_of
-from wellread.ask.understand.mentions import Mention, entities_of, people_in, people_of
+from wellread.ask.understand.mentions import (
+    Mention,
+    entities_of,
+    numbered_of,
+    people_in,
+    people_of,
+    published_of,
+)
 from wellread.ask.understand.question_parts import Limit, asked_part, sides_of, without
 from wellread.ask.understand.question_type import Named, masked_question, type_of
 from wellread.ask.understand.source_limits import sources_of, taxonomy_of
@@ -20,10 +25,11 @@ from wellread.ask.understand.time_windows import Times, windows_of
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.errors import RequestError
 from wellread.models.base import Embedder
-from wellread.questions import Analysis, NamedEntity, QuestionType
-from wellread.text.english_types import CAUSES, EVERYTHING
+from wellread.text.english_common import CAUSES, EVERYTHING
 from wellread.text.parsed import parse
 from wellread.types import Mode, Span
+from wellread.values.answers import Question
+from wellread.values.question import Analysis, NamedEntity, QuestionType
 
 LONGEST_QUESTION = 4_000
 TELLING = 1_000  # characters that its type is told by

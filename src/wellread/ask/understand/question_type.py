@@ -24,13 +24,13 @@ from numpy.typing import NDArray
 from wellread.ask.understand.source_limits import dimension_words, source_noun
 from wellread.ask.understand.vocabulary import Vocabulary, runs_in
 from wellread.models.base import Embedder
-from wellread.questions import Constraint, NamedEntity, QuestionType
 from wellread.text.english import PREPOSITIONS, STOP_WORDS, UNITS
 from wellread.text.names import singular
 from wellread.text.periods import expressions_of
 from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, plain, tokens_of
 from wellread.text.words import stem
 from wellread.types import Span
+from wellread.values.question import Constraint, NamedEntity, QuestionType
 
 FILE = "question_types.npz"
 TOPIC, TOPICS, NUMBER, UNIT = "{topic}", "{topics}", "{number}", "{unit}"
@@ -106,9 +106,6 @@ def type_of(
 
     Args:
         subject: what is searched for; its vector is asked where the words leave the type open.
-
-    Raises:
-        ModelError: the embedder failed.
     """
     model = learned()
     scores = model.scores(masked)

@@ -15,7 +15,6 @@ from functools import lru_cache
 
 from wellread.ask.understand.question_parts import Limit, limit
 from wellread.ask.understand.vocabulary import Vocabulary, is_everyday
-from wellread.questions import ConstraintKind
 from wellread.text.english_followups import ABOUT, BEFORE_VALUE, LISTING, LISTING_ASKED
 from wellread.text.english_questions import (
     ANY_SOURCE,
@@ -33,6 +32,7 @@ from wellread.text.names import plural, singular
 from wellread.text.parsed import parse
 from wellread.text.tokens import Token, key_of, key_of_words, plain, plain_at
 from wellread.types import Filters, Kind, Span
+from wellread.values.question import ConstraintKind
 
 _KINDS: dict[str, Kind] = {noun: kind for kind, nouns in SOURCE_NOUNS.items() for noun in nouns}
 # Names of file formats are no words for what people read, unless "files" stands behind them.

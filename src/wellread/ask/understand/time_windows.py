@@ -17,10 +17,8 @@ from datetime import UTC, date, datetime, time, timedelta
 
 from wellread.ask.understand.question_parts import Limit, asked_part, limit
 from wellread.ask.understand.source_limits import source_noun
-from wellread.ask.understand.vocabulary import MOST_TITLE_WORDS, ByKey, Vocabulary
-from wellread.questions import NamedEntity
+from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.text.english_followups import AFTER_TIME, AMOUNT, BEFORE_TIME, PUBLISHED, TOLD
-from wellread.text.parsed import parse
 from wellread.text.periods import (
     RELATIVE,
     Expression,
@@ -29,8 +27,8 @@ from wellread.text.periods import (
     lacks_year,
     month_of,
 )
-from wellread.text.tokens import Token, key_of, key_of_words
 from wellread.types import Filters, Span
+from wellread.values.question import NamedEntity
 
 LOOK_BACK = 80  # characters before a date that tell what it is
 _RANGE = re.compile(r"\b(?P<word>between|from|in|during)\s+(?:the\s+)?$", re.IGNORECASE)
@@ -40,10 +38,6 @@ _JOINT = re.compile(
 _ONWARDS = re.compile(r"^\s+on(?:wards?\b|\s*(?:$|[?.,;:]))", re.IGNORECASE)
 _SEVERAL = re.compile(
     r"\b(?:\w{2,}s|best|rest|most)\s+of\s+(?:the\s+)?(?:year\s+)?$", re.IGNORECASE
-)
-_DATED = re.compile(
-    r"\b(?P<word>since|after|before|until)\s+(?:the\s+|our\s+)?(?:(?:release|publication)\s+of\s+)?",
-    re.IGNORECASE,
 )
 _EXACT = frozenset({"iso_day", "dotted_day", "day_month", "month_day", "month_year", "iso_month"})
 _OPEN = frozenset({"since", "after", "before", "prior to", "ahead of", "until", "till", "up to"})
@@ -91,7 +85,6 @@ def windows_of(
         and not any(window.span.overlaps(entity.span) for entity in entities)
         and any(window.span.overlaps(sentence) for sentence in asking)
     ]
-    found += _since_something(text, entities, vocabulary)
     if len(found) != 1:
         return
     (one,) = found
@@ -236,44 +229,6 @@ def _open(text: str, one: Expression, word: str, start: int) -> _Window:
         last=before if first is None else None,
         sure=one.form in RELATIVE,
     )
-
-
-def _since_something(
-    text: str, entities: Sequence[NamedEntity], vocabulary: Vocabulary
-) -> Iterator[_Window]:
-    """ "since newsletter #80": something whose own date is known."""
-    tokens = parse(text).tokens
-    for lead in _DATED.finditer(text):
-        place = next((at for at, token in enumerate(tokens) if token.start >= lead.end()), None)
-        if place is None:
-            continue
-        end, day = _dated_title(tokens, place, vocabulary.dated)
-        for entity in entities:
-            known = vocabulary.dated.get(key_of(entity.title), None)
-            if known and entity.span.start == tokens[place].start and entity.span.end > end:
-                end, day = entity.span.end, known
-        if day is None:
-            continue
-        word = lead["word"].lower()
-        opens = word in ("since", "after")
-        yield _Window(
-            span=Span(start=tokens[place].start, end=end),
-            cut=Span(start=lead.start(), end=end),
-            first=day if opens else None,
-            last=None if opens else day - timedelta(word == "before"),
-            sure=True,
-        )
-
-
-def _dated_title(
-    tokens: Sequence[Token], place: int, dated: ByKey[date | None]
-) -> tuple[int, date | None]:
-    """The longest title of something dated that begins there: its end and its date."""
-    for end in range(min(len(tokens), place + MOST_TITLE_WORDS), place, -1):
-        day = dated.get(key_of_words([token.plain for token in tokens[place:end]]), None)
-        if day is not None:
-            return tokens[end - 1].end, day
-    return 0, None
 
 
 def _divides(window: _Window, published: tuple[date, date] | None) -> bool:

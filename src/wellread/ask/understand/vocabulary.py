@@ -22,14 +22,12 @@ from weakref import WeakKeyDictionary
 
 from rapidfuzz.distance import OSA
 
-from wellread.answers import Question
 from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens
 from wellread.store.base import Index
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.store.catalogue.documents.name_records import (
-    ALIAS,
     ALIAS_WORD,
     AUTHOR,
     AUTHOR_PART,
@@ -44,7 +42,6 @@ from wellread.store.catalogue.documents.name_records import (
     SPEAKER,
     SPEAKER_PART,
     SPELLING,
-    TITLE,
     UNTYPED,
     VALUE,
     WORD,
@@ -60,8 +57,9 @@ from wellread.text.parsed import parse
 from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, tokens_of
 from wellread.text.words import stem
 from wellread.types import KINDS, Filters, Kind
+from wellread.values.answers import Question
 
-MOST_TITLE_WORDS = 8  # of a document whose date a question may refer to
+MOST_TITLE_WORDS = 8  # of a document that a question may refer to
 MOST_WORDS = 12  # of a name
 MOST_LEARNED = 20_000  # keys that are held
 
@@ -133,7 +131,6 @@ class Vocabulary:
         dimensions: as the documents have them.
         relations: words with which relations are asked for, lower case, the longest first.
         entity_types: as the graph has them; ``untyped``: there are entities without one.
-        dated: key of a title or alias to the date of its document.
         series: noun of titles with numbers ("Weekly Letter #80: Tides") to the numbers.
         numbered: noun and number ("letter 80") to the documents that have them, with their titles.
         publishers: keys of what sites are called ("herald" for www.herald.example).
@@ -156,7 +153,6 @@ class Vocabulary:
     relations: tuple[str, ...] = ()
     entity_types: frozenset[str] = frozenset()
     untyped: bool = False
-    dated: ByKey[date | None] = field(default_factory=dict)
     series: ByKey[tuple[str, ...]] = field(default_factory=dict)
     numbered: ByKey[_Pairs] = field(default_factory=dict)
     publishers: Container[str] = frozenset()
@@ -194,11 +190,7 @@ MOST_HELD = 16  # scopes of one knowledge base
 
 
 def vocabulary_of(kb: KnowledgeBase, collections: Sequence[str] = ()) -> Vocabulary:
-    """The words of the collections (none: of all); the same object until something changes.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """The words of the collections (none: of all); the same object until something changes."""
     stamped = kb.catalogue.vocabulary.stamps(collections)
     stamps = tuple(f"{name} {stamp}" for name, stamp in stamped.items())
     with _lock:
@@ -235,7 +227,6 @@ def make_vocabulary(catalogue: Catalogue, scope: Sequence[str]) -> Vocabulary:
         relations=_relations(catalogue.graph.relation_types(scope) if scope else ()),
         entity_types=types - {UNTYPED},
         untyped=UNTYPED in types,
-        dated=Looked(words.dated),
         series=Looked(words.series),
         numbered=Looked(words.numbered),
         publishers=Looked(words.publishers),
@@ -247,7 +238,7 @@ def make_vocabulary(catalogue: Catalogue, scope: Sequence[str]) -> Vocabulary:
 class _Words:
     """What is called by keys in some collections of a catalogue."""
 
-    _SORTS = (SPELLING, SPEAKER, SPEAKER_PART, AUTHOR, AUTHOR_PART, VALUE, TITLE, ALIAS, SITE)
+    _SORTS = (SPELLING, SPEAKER, SPEAKER_PART, AUTHOR, AUTHOR_PART, VALUE, SITE)
 
     def __init__(self, catalogue: Catalogue, scope: Sequence[str]) -> None:
         self._names, self._graph, self._scope = catalogue.names, catalogue.graph, list(scope)
@@ -303,11 +294,6 @@ class _Words:
             key: pairs_of(one.value for one in those)
             for key, those in self._of((VALUE,), keys).items()
         }
-
-    def dated(self, keys: Sequence[str]) -> dict[str, date | None]:
-        """The date of the one thing that is called so; of several, where they agree."""
-        dates = {key: self._names.dates(self._scope, key) for key in self._of((TITLE, ALIAS), keys)}
-        return {key: days[0] for key, days in dates.items() if len(days) == 1}
 
     def series(self, keys: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """The numbers of a noun."""
@@ -485,11 +471,7 @@ _known_lock = threading.Lock()
 def respelt(
     kb: KnowledgeBase, question: Question, vocabulary: Vocabulary
 ) -> tuple[Question, tuple[str, ...]]:
-    """``question`` with its misspelt words put right, and what was changed, in words.
-
-    Raises:
-        FingerprintError, StoreError: the index cannot be used.
-    """
+    """``question`` with its misspelt words put right, and what was changed, in words."""
     index = kb.live().index
     within = Filters(collections=question.filters.collections)
     text = question.text

@@ -16,7 +16,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from wellread.answers import (
+from wellread.ask.retrieve.past_questions import SimilarQuestion, asked_before, corrections
+from wellread.ask.retrieve.ranking import pack
+from wellread.ask.retrieve.rated_questions import RatedAnswer, flagged_sentences
+from wellread.ask.retrieve.relax import SOURCE_KINDS
+from wellread.ask.retrieve.search import search
+from wellread.ask.verify.check_claims import NUMBER, checked, missing_amounts, told
+from wellread.ask.verify.confidence import of_correction, of_expert
+from wellread.ask.write.drafting import Written
+from wellread.identity import sentence_hash
+from wellread.kb import KnowledgeBase
+from wellread.store.catalogue.asking.answer_rows import BLANK
+from wellread.store.catalogue.learning.feedback_records import places_quoted
+from wellread.store.schema.stored_values import BetterCitation
+from wellread.text.parsed import parse
+from wellread.types import Filters, Hit, PastQuestion
+from wellread.values.answers import (
     BEFORE,
     Checked,
     Claim,
@@ -25,24 +40,8 @@ from wellread.answers import (
     Verdict,
     VerdictName,
 )
-from wellread.ask.retrieve.flagged_sentences import flagged_sentences
-from wellread.ask.retrieve.past_questions import SimilarQuestion, asked_before, corrections
-from wellread.ask.retrieve.ranking import pack
-from wellread.ask.retrieve.rated_questions import RatedAnswer
-from wellread.ask.retrieve.relax import SOURCE_KINDS
-from wellread.ask.retrieve.search import search
-from wellread.ask.verify.check_claims import NUMBER, checked, missing_amounts, told
-from wellread.ask.verify.confidence import of_correction, of_expert
-from wellread.ask.write.drafting import Written
-from wellread.identity import sentence_hash
-from wellread.kb import KnowledgeBase
-from wellread.locators import Marks
-from wellread.questions import Analysis
-from wellread.store.catalogue.asking.answer_rows import BLANK
-from wellread.store.catalogue.learning.feedback_records import places_quoted
-from wellread.store.schema.stored_values import BetterCitation
-from wellread.text.parsed import parse
-from wellread.types import Filters, Hit, PastQuestion
+from wellread.values.locators import Marks
+from wellread.values.question import Analysis
 
 PASSAGES = 8  # of its sources that are read
 METHOD = "expert"
@@ -68,9 +67,6 @@ def answered_before(kb: KnowledgeBase, analysis: Analysis) -> Before | None:
     """The best rated past answer to the same question that still holds; None without one.
 
     Where a model writes, it is told of past answers instead.
-
-    Raises:
-        UnknownCollectionError, FingerprintError, StoreError, ModelError: as ``search``.
     """
     least = kb.settings.features.verified_rating
     if kb.model is not None:
@@ -213,9 +209,6 @@ def corrected(kb: KnowledgeBase, analysis: Analysis, asked: str = "") -> Before 
 
     Args:
         asked: the question before words were read in another spelling, as past ones are kept.
-
-    Raises:
-        FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
     if not kb.settings.features.corrections:
         return None

@@ -13,14 +13,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import isclose
 
-from wellread.answers import Checked, Claim, Evidence, Verdict, VerdictName
-from wellread.ask.retrieve.reported_speech import sentences_of
+from wellread.ask.retrieve.relax import sentences_of
 from wellread.ask.understand.planted_orders import without_orders
 from wellread.text.english import LOOSE_NUMBERS, NUMBER_WORDS, ROUGHLY
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
 from wellread.text.words import Quantity
 from wellread.types import Span
+from wellread.values.answers import Checked, Claim, Evidence, Verdict, VerdictName
 
 VERBATIM, NUMBER, NEAREST, SPEAKER = "verbatim", "number", "nearest", "speaker"
 QUOTED = "quoted from the source"

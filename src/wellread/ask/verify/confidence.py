@@ -13,9 +13,8 @@ from typing import Literal
 
 from anyio import to_thread
 
-from wellread.answers import RELAXED, Checked, Confidence, Evidence, Verdict, VerdictName
 from wellread.ask.aggregate.queries.result import CATALOGUE_SURE
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.ranking import Found
 from wellread.ask.verify.check_claims import VERBATIM
 from wellread.ask.verify.check_claims import checked as check_claims
 from wellread.ask.verify.judge import METHOD as JUDGE
@@ -24,7 +23,8 @@ from wellread.ask.write.drafting import Written
 from wellread.ask.write.extracts import Extracts, extracts_of
 from wellread.ask.write.parse_draft import Answered
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis
+from wellread.values.answers import RELAXED, Checked, Confidence, Evidence, Verdict, VerdictName
+from wellread.values.question import Analysis
 
 HIGH, MEDIUM = 0.75, 0.5
 Band = Literal["high", "medium", "low", "none"]
@@ -151,12 +151,7 @@ async def verified_draft(
     evidence: Sequence[Evidence],
     written: Written,
 ) -> Verified:
-    """Check each sentence of the draft, have it judged, and say how sure the answer is.
-
-    Raises:
-        ModelError: the embedder cannot be run.
-        StoreError: the catalogue cannot be read.
-    """
+    """Check each sentence of the draft, have it judged, and say how sure the answer is."""
     checked = await to_thread.run_sync(check_claims, written.claims, evidence, analysis.voices)
     ruling = await judged(kb, analysis, evidence, checked, by=written.by)
     known = ((LIMIT_LEFT_OUT, found.relaxed), (DISPUTED, ruling.rivals))

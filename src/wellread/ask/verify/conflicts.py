@@ -18,10 +18,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from difflib import SequenceMatcher
 
-from wellread.answers import Conflict, Evidence, Sentence, View
-from wellread.ask.understand.answer_kind import Expected, expected_of, units_asked
-from wellread.ask.write.extract_windows import tells, told_in
-from wellread.questions import Analysis
+from wellread.ask.understand.question_parts import Expected, expected_of, units_asked
+from wellread.ask.write.extract_score import tells, told_in
 from wellread.text.english import (
     AUXILIARIES,
     BE,
@@ -31,11 +29,13 @@ from wellread.text.english import (
     STOP_WORDS,
     WEEKDAYS,
 )
+from wellread.text.english_common import TIMES
 from wellread.text.english_questions import ORDINALS
-from wellread.text.english_types import TIMES
 from wellread.text.parsed import parse
 from wellread.text.words import stem
 from wellread.types import Span
+from wellread.values.answers import Conflict, Evidence, Sentence, View
+from wellread.values.question import Analysis
 
 MOST_VIEWS = 5
 ON_TOPIC = 0.3  # of the question's words, that a sentence has which repeats another but for a value

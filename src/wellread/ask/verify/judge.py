@@ -17,7 +17,18 @@ from typing import Any
 
 from anyio import to_thread
 
-from wellread.answers import (
+from wellread.ask.understand.planted_orders import without_orders
+from wellread.ask.verify.check_claims import SPEAKER, VERBATIM, verbatim
+from wellread.ask.write.drafting import usage_of
+from wellread.ask.write.parse_draft import load_object
+from wellread.ask.write.prompts import facts_of, guard_of, judge_prompt, source_facts
+from wellread.config import Role
+from wellread.errors import ModelError, SettingsError
+from wellread.kb import KnowledgeBase
+from wellread.models.base import ModelUsage, replied
+from wellread.threads.cancellation import wait_for
+from wellread.types import Filters, Span
+from wellread.values.answers import (
     NOTHING,
     Checked,
     Evidence,
@@ -25,20 +36,8 @@ from wellread.answers import (
     Verdict,
     VerdictName,
 )
-from wellread.ask.understand.planted_orders import without_orders
-from wellread.ask.verify.check_claims import SPEAKER, VERBATIM, verbatim
-from wellread.ask.write.drafting import usage_of
-from wellread.ask.write.parse_draft import load_object
-from wellread.ask.write.prompts import facts_of, guard_of, judge_prompt
-from wellread.ask.write.prompts.source_facts import source_facts
-from wellread.calls import JUDGE
-from wellread.config import Role
-from wellread.errors import ModelError, SettingsError
-from wellread.kb import KnowledgeBase
-from wellread.models.base import ModelUsage, replied
-from wellread.questions import Analysis
-from wellread.threads.cancellation import wait_for
-from wellread.types import Filters, Span
+from wellread.values.calls import JUDGE
+from wellread.values.question import Analysis
 
 logger = logging.getLogger(__name__)
 
@@ -139,9 +138,6 @@ async def judged(
 
     Args:
         by: the model that wrote the sentences; it judges, unless the settings name another.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
     """
     opinion = await opinion_on(kb, analysis, evidence, checked, by=by)
     return ruling_by(opinion, analysis, evidence, checked)

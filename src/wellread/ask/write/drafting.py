@@ -12,17 +12,16 @@ from dataclasses import dataclass, field, replace
 
 from anyio import to_thread
 
-from wellread.answers import Claim, Conflict, Evidence, TokenEvent, Usage
-from wellread.ask.retrieve.flagged_sentences import FlaggedSentences, flagged_sentences
+from wellread.ask.retrieve.rated_questions import FlaggedSentences, flagged_sentences
 from wellread.ask.write.parse_draft import Answered, VisibleStream, parse_draft
-from wellread.ask.write.prompts import build_prompt, guard_of
-from wellread.ask.write.prompts.source_facts import SourceFacts, source_facts
+from wellread.ask.write.prompts import SourceFacts, build_prompt, guard_of, source_facts
 from wellread.config import Role
 from wellread.errors import BudgetError, ModelError
 from wellread.kb import KnowledgeBase
 from wellread.models.base import ModelUsage, TextDelta
 from wellread.models.recording import RecordedModel
-from wellread.questions import Analysis
+from wellread.values.answers import Claim, Conflict, Evidence, TokenEvent, Usage
+from wellread.values.question import Analysis
 
 logger = logging.getLogger(__name__)
 
@@ -92,10 +91,6 @@ async def write(
     Asked are the model, or the cheap one while the budget is low, then the fallback model. There is
     no draft when all fail, the budget is spent or no model is configured; ``drafting`` says why.
     What a model wrote before it failed is void.
-
-    Raises:
-        SettingsError: a model's name or address cannot be used.
-        StoreError: the catalogue cannot be read.
     """
     planned = await to_thread.run_sync(plan, kb) if how.models else Plan()
     reasons = [planned.reason] if planned.reason else []
@@ -215,11 +210,7 @@ class Plan:
 
 
 def plan(kb: KnowledgeBase) -> Plan:
-    """Who writes the next answer. Asks the catalogue only where there is a budget.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """Who writes the next answer. Asks the catalogue only where there is a budget."""
     names = kb.models.names()
     if "model" not in names:
         return Plan()

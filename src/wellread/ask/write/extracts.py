@@ -13,30 +13,28 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from wellread.answers import Evidence, Verdict, VerdictName
 from wellread.ask.understand.planted_orders import planted_in
 from wellread.ask.write.extract_score import (
+    AROUND,
     MARKED,
     NEAREST,
     READ,
     Judged,
     Readers,
-    comparable,
-    judged,
-)
-from wellread.ask.write.extract_windows import (
-    AROUND,
     Window,
     carried_on,
+    comparable,
     completed,
+    judged,
     sentences_in,
     windows_of,
 )
 from wellread.errors import ModelError
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis
 from wellread.text.parsed import parse
 from wellread.types import Span
+from wellread.values.answers import Evidence, Verdict, VerdictName
+from wellread.values.question import Analysis
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
@@ -152,10 +150,6 @@ def extracts_of(
 
     Args:
         stated: sentences, by number of the piece and span of the document, that are shown too.
-
-    Raises:
-        ModelError: the embedder cannot be run.
-        StoreError: the catalogue cannot be read.
     """
     windows = _windows(evidence, analysis.voices)
     if not windows:
@@ -180,10 +174,6 @@ def nearest_of(
 
     Args:
         voices: whose words alone are read, where there are any.
-
-    Raises:
-        ModelError: the embedder cannot be run.
-        StoreError: the catalogue cannot be read.
     """
     windows = _windows(evidence, voices)
     if not windows:
@@ -330,9 +320,6 @@ def extract_of(kb: KnowledgeBase, piece: Evidence, window: Window, marks: Sequen
 
     Args:
         marks: the places of the sentences that are marked, best first.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
     """
     first = piece.span.start
     sentences = [Span(start=first + s.start, end=first + s.end) for s in window.sentences]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from wellread.answers import Evidence
+from wellread.values.answers import Evidence
 
 LONGEST_RANGE = 50
 

@@ -15,11 +15,11 @@ from typing import Any, Literal, get_args
 
 from pydantic_core import from_json
 
-from wellread.answers import Claim, Evidence
 from wellread.ask.write.markers import HALF_MARKER, Marker, MarkerReader, keyed_by_title
-from wellread.ask.write.prompts.guard import CALL_LINE, Guard, Shown
+from wellread.ask.write.prompts import CALL_LINE, Guard, Shown
 from wellread.text.sentences import sentence_spans
 from wellread.types import Span
+from wellread.values.answers import Claim, Evidence
 
 _HEADING = re.compile(r"\s{0,3}#{1,6}(?:\s|\Z)")
 _BOLD_HEADING = re.compile(r"\s*(?:\*\*[^*\n]+\*\*:?|__[^_\n]+__:?)\s*")

@@ -50,8 +50,7 @@ from wellread.store.catalogue.documents.story_records import (
     SummarySentence,
     WaitingDocument,
 )
-from wellread.text.headlines import HEAD, headline
-from wellread.text.sentences import sentence_spans
+from wellread.text.sentences import HEAD, headline, sentence_spans
 from wellread.types import Document, DocumentFacts, HeadingMark, Span
 
 SHORTEST = 45  # characters: below, a list item is a line of a contents list or a stub

@@ -21,10 +21,10 @@ from wellread.errors import SourceError
 from wellread.identity import document_id, passage_id, tagged_hash, version_of
 from wellread.ingest.loaders.base import EmptyError, LoaderLimits, Source
 from wellread.ingest.parsing import kinds
-from wellread.locators import Marks
 from wellread.models.word_pieces import count_tokens
 from wellread.text.sentences import sentence_spans
 from wellread.types import Document, Passage, Span
+from wellread.values.locators import Marks
 
 if TYPE_CHECKING:
     from wellread.ingest.settings.mapping import SourceRules

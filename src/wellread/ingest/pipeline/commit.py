@@ -28,7 +28,7 @@ from wellread.errors import DamageError, ModelError, StoreError, WellreadError
 from wellread.identity import facts_of, version_of
 from wellread.ingest.parsing.parse import ParsedDocument, cut_up
 from wellread.kb import INGEST_LOCK, KnowledgeBase
-from wellread.kb.read_only import refuse_writing
+from wellread.kb.home_catalogue import refuse_writing
 from wellread.store.base import Index, IndexRow
 from wellread.store.catalogue.documents.reindexing import VectorDebt
 from wellread.store.catalogue.run_logs import JobItem

@@ -17,7 +17,7 @@ from typing import get_args
 from wellread.errors import WellreadError
 from wellread.ingest.sources.addresses import is_web, shown
 from wellread.kb import KnowledgeBase
-from wellread.kb.read_only import refuse_writing
+from wellread.kb.home_catalogue import refuse_writing
 from wellread.store.catalogue.run_logs import ItemStatus, Job, JobAction, JobItem
 
 

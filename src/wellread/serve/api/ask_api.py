@@ -21,19 +21,15 @@ from fastapi.responses import JSONResponse
 from pydantic import AfterValidator, Field, StringConstraints
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
-from wellread.answers import Answer, Citation, Event, FinalEvent, Question
-from wellread.ask.aggregate.catalogue_request import CatalogueRequest
-from wellread.ask.aggregate.execute import worked_out
+from wellread.ask.aggregate.execute import CatalogueRequest, worked_out
 from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.answer import answer, final
 from wellread.ask.plan import reading
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.ranking import Found
 from wellread.ask.retrieve.search import check_collections
 from wellread.errors import RequestError, WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.library.check_text import GivenText, check, check_texts
-from wellread.questions import Analysis
-from wellread.reports import ProgressEvent, Report, ReportEvent, ResearchRequest
 from wellread.research.research import research, usual_limits
 from wellread.serve.error_shapes import INTERNAL, problem_of
 from wellread.serve.features.answer_forms import (
@@ -66,8 +62,11 @@ from wellread.serve.features.feature import (
 )
 from wellread.serve.guards.route_rules import Kb
 from wellread.serve.views import PLAIN, json_of
-from wellread.text.timecodes import first_moment, last_moment, window_of
+from wellread.text.periods import first_moment, last_moment, window_of
 from wellread.types import Filters, Kind, Mode
+from wellread.values.answers import Answer, Citation, Event, FinalEvent, Question
+from wellread.values.question import Analysis
+from wellread.values.reports import ProgressEvent, Report, ReportEvent, ResearchRequest
 
 logger = logging.getLogger(__name__)
 

@@ -13,10 +13,8 @@ from fastapi.responses import JSONResponse
 from pydantic import Field
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
-from wellread.answers import Question
 from wellread.errors import UnknownNameError, WellreadError
 from wellread.kb import KnowledgeBase
-from wellread.reports import Limits, ResearchPlan, ResearchRequest
 from wellread.research.research import begin, plan_research, usual_limits
 from wellread.serve.api.ask_api import Asked, TopicId, WhereOptions, filters_of, sent
 from wellread.serve.error_shapes import INTERNAL, ProblemError, problem_of, problem_of_status
@@ -50,6 +48,8 @@ from wellread.serve.features.researching import (
 from wellread.serve.guards.route_rules import Kb
 from wellread.serve.views import json_of
 from wellread.store.catalogue.asking.research_records import ResearchRun
+from wellread.values.answers import Question
+from wellread.values.reports import Limits, ResearchPlan, ResearchRequest
 
 logger = logging.getLogger(__name__)
 

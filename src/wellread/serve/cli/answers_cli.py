@@ -9,15 +9,18 @@ from typing import Annotated, Any, Literal
 import typer
 from typer.core import TyperGroup
 
-from wellread.answer_text import as_rendered
-from wellread.answers import Answer
 from wellread.ask.retrieve.past_questions import Comparison
 from wellread.config import Style
 from wellread.errors import RequestError, UnknownNameError
 from wellread.ingest.remove import remove_conversation
 from wellread.kb import KnowledgeBase
-from wellread.learning.feedback_files import as_csv, as_jsonl, import_feedback
-from wellread.learning.feedback_giving import give_feedback, known_feedback
+from wellread.learning.feedback_giving import (
+    as_csv,
+    as_jsonl,
+    give_feedback,
+    import_feedback,
+    known_feedback,
+)
 from wellread.library.answer_export import Export, Format, exported
 from wellread.library.recheck import named_answer, verify_again
 from wellread.serve.cli.options import Limit, Topics
@@ -40,6 +43,8 @@ from wellread.serve.features.material_found import print_similar, similar_body, 
 from wellread.serve.features.people import notices_body, print_notices
 from wellread.serve.terminal import Terminal, terminal_of
 from wellread.text.words import harmless
+from wellread.values.answer_text import as_rendered
+from wellread.values.answers import Answer
 
 app = typer.Typer(rich_markup_mode=None)
 answers = typer.Typer(
@@ -151,7 +156,7 @@ def export_answer(
     ] = False,
     output: Output = None,
 ) -> None:
-    """Write an answer as Markdown, or its sources as CSL-JSON or BibTeX."""
+    """Write an answer as Markdown."""
     terminal = terminal_of(context)
     wanted = Export(form=form, style=style, verdicts=verdicts)
     with terminal.open() as kb:

@@ -14,16 +14,11 @@ import anyio
 import typer
 from rich.text import Text
 
-from wellread.answer_text import as_rendered
-from wellread.answers import Answer, Event, Question, StepEvent, TokenEvent
 from wellread.ask.answer import Explain, answer, final
 from wellread.ask.plan import find, reading
-from wellread.ask.retrieve.ranking import pack
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.ranking import Found, pack
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis
-from wellread.reports import ProgressEvent, ReportEvent, ResearchRequest
 from wellread.serve.cli.options import (
     Kinds,
     ReadBy,
@@ -53,6 +48,10 @@ from wellread.serve.progress import shown, status_line
 from wellread.serve.terminal import Terminal, terminal_of
 from wellread.serve.views import json_of
 from wellread.types import Mode
+from wellread.values.answer_text import as_rendered
+from wellread.values.answers import Answer, Event, Question, StepEvent, TokenEvent
+from wellread.values.question import Analysis
+from wellread.values.reports import ProgressEvent, ReportEvent, ResearchRequest
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -294,7 +293,7 @@ def demo(context: typer.Context) -> None:
     last is not in the material).
     """
     # What reads sources takes a quarter of a second to load, for which no question is to wait.
-    from wellread.learning.intake import add  # noqa: PLC0415
+    from wellread.learning.asking_again import add  # noqa: PLC0415
     from wellread.serve.features.home_and_jobs import print_report, report_body  # noqa: PLC0415
 
     terminal = terminal_of(context)

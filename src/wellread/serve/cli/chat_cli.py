@@ -16,8 +16,6 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from wellread.answer_text import as_rendered
-from wellread.answers import Answer, Question
 from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.serve.cli.ask_cli import told_answer
@@ -33,6 +31,8 @@ from wellread.serve.terminal import Terminal, terminal_of
 from wellread.serve.views import json_of
 from wellread.text.words import harmless
 from wellread.types import Mode
+from wellread.values.answer_text import as_rendered
+from wellread.values.answers import Answer, Question
 
 app = typer.Typer(rich_markup_mode=None)
 

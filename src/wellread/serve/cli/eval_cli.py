@@ -8,22 +8,34 @@ from typing import Annotated
 from urllib.parse import quote
 
 import typer
-from rich.markdown import Markdown
+from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from wellread.ask.retrieve.search import check_collections
-from wellread.codec import to_plain
 from wellread.errors import RequestError
-from wellread.evaluation import baselines
-from wellread.evaluation.baselines import Check, Comparison, body, gate_body, write_text
+from wellread.evaluation import markdown
 from wellread.evaluation.cases import Case, read_cases
 from wellread.evaluation.markdown import curve, page
-from wellread.evaluation.measuring import DEPTHS, evaluate, in_collections
-from wellread.evaluation.report import Report, base_of, report_of
+from wellread.evaluation.report import (
+    DEPTHS,
+    Check,
+    Report,
+    base_of,
+    body,
+    check,
+    depths_of,
+    evaluate,
+    gate_body,
+    in_collections,
+    read_gate,
+    report_of,
+    write_text,
+)
 from wellread.kb import KnowledgeBase
 from wellread.serve.cli.options import Topics
 from wellread.serve.progress import State, counted
-from wellread.serve.terminal import Terminal, terminal_of
+from wellread.serve.terminal import Terminal, right, table, terminal_of, whole
 from wellread.text.words import harmless
 from wellread.types import Filters
 
@@ -46,12 +58,6 @@ SetForRun = Annotated[
 GateFile = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Thresholds that the figures must reach.")
 ]
-SaveFile = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Keep the run as JSON, for --compare.")
-]
-KeptFile = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Differences to a kept run, case by case.")
-]
 PageFile = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Write Markdown, and the calibration curve beside it."),
@@ -70,8 +76,6 @@ def eval_(  # noqa: PLR0913 - Typer reads the options from the signature
     k: Depths = None,
     option: SetForRun = None,
     gate: GateFile = None,
-    save: SaveFile = None,
-    compare: KeptFile = None,
     report: PageFile = None,
 ) -> None:
     """Measure retrieval, answers, citations and refusals over a set of cases.
@@ -83,10 +87,9 @@ def eval_(  # noqa: PLR0913 - Typer reads the options from the signature
     terminal = terminal_of(context)
     # Everything that can be wrong with the files is told before the long part begins.
     chosen = read_cases(cases)[: limit or None]
-    thresholds = baselines.read_gate(gate) if gate else []
-    then = baselines.load(compare) if compare else None
+    thresholds = read_gate(gate) if gate else []
     overrides = _overrides(option or [])
-    _check_folders(save, report)
+    _check_folder(report)
     with terminal.open_current(overrides=overrides) as kb:
         measured = _measured(
             terminal,
@@ -94,16 +97,13 @@ def eval_(  # noqa: PLR0913 - Typer reads the options from the signature
             chosen,
             name=cases.name,
             topics=topic or [],
-            depths=set(k or DEPTHS) | baselines.depths_of(thresholds),
+            depths=set(k or DEPTHS) | depths_of(thresholds),
             retrieval_only=retrieval_only,
         )
-    if save:
-        baselines.save(measured, save)
-    checks = baselines.check(measured, thresholds)
-    comparison = baselines.compare(measured, then) if then else None
+    checks = check(measured, thresholds)
     if report:
-        _write_page(report, measured, checks, comparison)
-    _show(terminal, measured, checks, comparison)
+        _write_page(report, measured, checks)
+    _show(terminal, measured, checks)
     if not all(each.passed for each in checks):
         raise typer.Exit(NO_GO)
 
@@ -147,40 +147,91 @@ def _overrides(options: Sequence[str]) -> dict[str, dict[str, str]]:
     return found
 
 
-def _check_folders(*paths: Path | None) -> None:
-    """Refuse files that could not be written after the long part.
+def _check_folder(path: Path | None) -> None:
+    """Refuse a file that could not be written after the long part.
 
     Raises:
-        RequestError: the folder of one is not there.
+        RequestError: its folder is not there.
     """
-    for path in paths:
-        if path and not path.absolute().parent.is_dir():
-            raise RequestError(f"{path} cannot be written: its folder is not there")
+    if path and not path.absolute().parent.is_dir():
+        raise RequestError(f"{path} cannot be written: its folder is not there")
 
 
-def _write_page(
-    path: Path, report: Report, checks: Sequence[Check], comparison: Comparison | None
-) -> None:
+def _write_page(path: Path, report: Report, checks: Sequence[Check]) -> None:
     picture = path.with_suffix(".svg") if report.curve else None
     if picture:
         write_text(picture, curve(report.curve))
     address = quote(picture.name) if picture else ""
-    write_text(path, page(report, checks=checks, comparison=comparison, picture=address))
+    write_text(path, page(report, checks=checks, picture=address))
 
 
-def _show(
-    terminal: Terminal, report: Report, checks: Sequence[Check], comparison: Comparison | None
-) -> None:
+def _show(terminal: Terminal, report: Report, checks: Sequence[Check]) -> None:
     if terminal.json:
         gate = {"gate": gate_body(checks)} if checks else {}
-        against = {"comparison": to_plain(comparison)} if comparison else {}
-        terminal.write_json(body(report) | gate | against)
+        terminal.write_json(body(report) | gate)
         return
-    told = harmless(page(report, checks=checks, comparison=comparison))
-    terminal.out.print(Markdown(told) if terminal.out.is_terminal else Text(told), soft_wrap=True)
+    print_report(terminal.out, report)
+    if checks:
+        print_gate(terminal.out, checks)
+
+
+def print_report(console: Console, report: Report) -> None:
+    """Figures, the same by type and tag, latency, and what went wrong."""
+    console.print(Text(harmless(markdown.heading(report)), style="bold"), soft_wrap=True)
+    console.print()
+    rows = (
+        (name, markdown.value(figure), markdown.bounds(figure), f"{figure.n:,}")
+        for name, figure in markdown.shown(report)
+    )
+    console.print(_figures(("measure", "value", "95 % interval", "n"), rows))
+    _print_parts(console, report)
+    console.print()
+    steps = (
+        (step, markdown.milliseconds(seconds.p50), markdown.milliseconds(seconds.p90))
+        for step, seconds in report.latency.items()
+    )
+    console.print(_figures(("milliseconds", "p50", "p90"), steps))
+    for line in markdown.failures(report):
+        console.print(Text(harmless(line), style="yellow"), soft_wrap=True)
+    if note := markdown.depth_note(report):
+        console.print(Text(note, style="dim"), soft_wrap=True)
+
+
+def print_gate(console: Console, checks: Sequence[Check]) -> None:
+    """Every threshold, and go or no-go."""
+    console.print()
+    rows: list[tuple[str | Text, ...]] = []
+    for each in checks:
+        found = str(each.found) if each.found else "not measured"
+        mark = Text("✓", style="green") if each.passed else Text("✗ failed", style="bold red")
+        rows.append((each.threshold.name, each.threshold.wanted, found, mark))
+    console.print(_figures(("gate", "wanted", "found", ""), rows))
     missed = sum(not each.passed for each in checks)
     if missed:
         line = f"No-go: {missed} of {len(checks)} thresholds missed."
-        terminal.out.print(Text(line, style="bold red"))
-    elif checks:
-        terminal.out.print(Text("Go: every threshold is reached.", style="bold green"))
+        console.print(Text(line, style="bold red"))
+    else:
+        console.print(Text("Go: every threshold is reached.", style="bold green"))
+
+
+def _print_parts(console: Console, report: Report) -> None:
+    groups = markdown.parts(report)
+    if not groups:
+        return
+    names = markdown.short_measures(report)
+    rows = []
+    for group in groups:
+        figures = report.groups[group]
+        cells = [markdown.value(figures[name]) if name in figures else "–" for name in names]
+        rows.append((group, f"{figures['failed'].n:,}", *cells))
+    console.print()
+    console.print(_figures(("", "n", *map(_broken, names)), rows))
+
+
+def _figures(head: Sequence[str], rows: Iterable[Iterable[str | Text]]) -> Table:
+    return table((whole(head[0]), *map(right, head[1:])), rows, header_style="dim")
+
+
+def _broken(name: str) -> str:
+    """The name in short lines, so that many columns fit."""
+    return name.replace("_", "\n").replace("@", "\n@")

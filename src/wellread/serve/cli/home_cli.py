@@ -24,7 +24,7 @@ from wellread.ingest.integrity.verify import VerifyReport
 from wellread.ingest.integrity.verify import verify as verified
 from wellread.ingest.reindex import ReindexProgress, ReindexReport
 from wellread.kb.home_catalogue import BACKUPS_FOLDER
-from wellread.learning.gaps.asking_again import after_ingest
+from wellread.learning.asking_again import after_ingest
 from wellread.serve.features import home_and_jobs as reports
 from wellread.serve.features.gaps_and_coverage import tell_reasked
 from wellread.serve.features.home_and_jobs import print_copies

@@ -9,14 +9,13 @@ from typing import Annotated
 import typer
 from pydantic import ValidationError
 
-from wellread.ask.aggregate.catalogue_request import CatalogueRequest
-from wellread.ask.aggregate.execute import worked_out
+from wellread.ask.aggregate.execute import CatalogueRequest, worked_out
 from wellread.ask.retrieve.search import SearchMode, check_collections
 from wellread.ask.retrieve.story_search import StoryQuery, find_stories
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
-from wellread.library.document_lists import listed
-from wellread.library.document_lists import whole as whole_document
+from wellread.library.named_things import listed
+from wellread.library.named_things import whole as whole_document
 from wellread.library.recordings import recordings
 from wellread.library.recordings import transcript as read_transcript
 from wellread.library.searches import around, find, newest
@@ -74,7 +73,7 @@ from wellread.serve.features.timelines_shown import (
     timeline_body,
 )
 from wellread.serve.terminal import Terminal, terminal_of
-from wellread.text.timecodes import seconds_of
+from wellread.text.periods import seconds_of
 from wellread.types import Filters
 
 app = typer.Typer(rich_markup_mode=None)

@@ -18,7 +18,7 @@ from wellread.ingest.pipeline.job_log import Report, end_dead_jobs
 from wellread.ingest.sources.discover import Input, standard_input
 from wellread.ingest.watch import watch as follow
 from wellread.kb import KnowledgeBase
-from wellread.learning import intake
+from wellread.learning import asking_again
 from wellread.serve.cli.options import CollectionOption
 from wellread.serve.features import home_and_jobs as reports
 from wellread.serve.features.gaps_and_coverage import tell_reasked
@@ -78,7 +78,7 @@ def add(
             for path in dict.fromkeys(paths)
         ]
         with shown(terminal) as on_progress:
-            report = intake.add(
+            report = asking_again.add(
                 kb,
                 inputs,
                 collection=collection,
@@ -132,7 +132,7 @@ def sync(
     """
     terminal = terminal_of(context)
     with terminal.open() as kb, shown(terminal) as on_progress:
-        report = intake.sync(
+        report = asking_again.sync(
             kb,
             paths,
             collection=collection,
@@ -174,7 +174,7 @@ def watch(
     try:
         with terminal.open() as kb:
             run = partial(
-                intake.sync,
+                asking_again.sync,
                 on_reasked=partial(tell_reasked, terminal),
             )
             follow(kb, paths, collection=collection, on_report=tell, stop=stop, run=run)
@@ -271,7 +271,7 @@ def _cancel(terminal: Terminal, kb: KnowledgeBase, job: Job) -> None:
 def _again(terminal: Terminal, kb: KnowledgeBase, job: Job) -> Report:
     if job.action not in ("add", "sync"):
         raise SourceError(job.id, "is no job that can be resumed (add or sync)")
-    again = intake.sync if job.action == "sync" else intake.add
+    again = asking_again.sync if job.action == "sync" else asking_again.add
     with shown(terminal) as on_progress:
         return again(
             kb,

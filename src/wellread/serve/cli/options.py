@@ -10,7 +10,7 @@ import typer
 
 from wellread.library.named_things import pair_of
 from wellread.store.catalogue.documents.listings import Order
-from wellread.text.timecodes import window_of
+from wellread.text.periods import window_of
 from wellread.types import Filters
 
 

@@ -10,10 +10,10 @@ import typer
 from pydantic import ValidationError
 
 from wellread.errors import RequestError
+from wellread.learning.asking_again import ask_again, ask_these
 from wellread.learning.coverage_grid import coverage_grid
-from wellread.learning.gaps.asking_again import ask_again, ask_these
-from wellread.learning.gaps.gap_clusters import cluster_named
-from wellread.learning.metrics.metric_periods import PeriodName
+from wellread.learning.gap_clusters import cluster_named
+from wellread.learning.metric_report import PeriodName
 from wellread.learning.question_patterns import question_patterns
 from wellread.serve.cli.options import (
     Fields,

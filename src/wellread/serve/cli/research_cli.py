@@ -14,11 +14,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from wellread.answer_text import as_rendered
-from wellread.answers import Question
 from wellread.errors import RequestError, WellreadError
 from wellread.kb import KnowledgeBase
-from wellread.reports import Facet, Limits, Report, ReportEvent, ResearchPlan, ResearchRequest
 from wellread.research.research import begin, plan_research, research, usual_limits
 from wellread.serve.cli.options import Kinds, Since, Speakers, Topics, Until, filters_of
 from wellread.serve.error_shapes import problem_of
@@ -42,6 +39,16 @@ from wellread.serve.features.researching import (
 from wellread.serve.terminal import Terminal, terminal_of
 from wellread.serve.views import json_of
 from wellread.store.catalogue.asking.research_records import ResearchRun
+from wellread.values.answer_text import as_rendered
+from wellread.values.answers import Question
+from wellread.values.reports import (
+    Facet,
+    Limits,
+    Report,
+    ReportEvent,
+    ResearchPlan,
+    ResearchRequest,
+)
 
 REFUSED = 3  # exit status
 PROMPT = "Enter goes on · drop 2 4 · add WORDS · no › "

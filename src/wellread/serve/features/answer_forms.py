@@ -19,19 +19,13 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from wellread.answer_text import markers_after, with_markers
-from wellread.answers import Answer, Citation, Question, VerdictName
 from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.deliver.cite import flat, of_one_speaker, shared, sources_of, styled
 from wellread.ask.deliver.reply import notes_of
 from wellread.ask.plan import find, reading
-from wellread.ask.retrieve.ranking import pack
-from wellread.ask.retrieve.retrieval import Dropped, Found, Retrieval, SearchTrace
+from wellread.ask.retrieve.ranking import Dropped, Found, Retrieval, SearchTrace, pack
 from wellread.kb import KnowledgeBase
 from wellread.library.check_text import CheckedText
-from wellread.locators import format_time
-from wellread.questions import Analysis
-from wellread.reports import ProgressEvent, Report
 from wellread.serve.features.answering import AskResponse, Cited
 from wellread.serve.terminal import INDENT, fold, right, shortened, table
 from wellread.serve.views import FACES, PlainShape, Shape
@@ -40,6 +34,11 @@ from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
 from wellread.text.words import harmless
 from wellread.types import Filters, Hit, Span
+from wellread.values.answer_text import markers_after, with_markers
+from wellread.values.answers import Answer, Citation, Question, VerdictName
+from wellread.values.locators import format_time
+from wellread.values.question import Analysis
+from wellread.values.reports import ProgressEvent, Report
 
 # --- how an answer was found -----------------------------------------------------------------
 

@@ -21,8 +21,23 @@ from rich.padding import Padding
 from rich.text import Text
 from rich.theme import Theme
 
-from wellread.answer_blocks import CLOSE, MARK, OPEN, tokens_of
-from wellread.answers import (
+from wellread.ask.aggregate.execute import CatalogueRequest, worked_out
+from wellread.ask.aggregate.queries.result import AggregateResult, Row
+from wellread.ask.deliver.cite import relevances
+from wellread.ask.retrieve.past_questions import SimilarQuestion, like, same, similar_questions
+from wellread.ask.retrieve.rated_questions import flagged_sentences, shown_text
+from wellread.ask.understand.vocabulary import vocabulary_of
+from wellread.errors import UnknownCollectionError
+from wellread.kb import KnowledgeBase
+from wellread.kb.language_models import dollars
+from wellread.library.searches import Result
+from wellread.serve.terminal import INDENT, linked, print_link, shortened, table
+from wellread.serve.views import FACES, Shape, show_quoted, source_link
+from wellread.text.sentences import sentence_spans
+from wellread.text.words import harmless
+from wellread.types import Filters, Span
+from wellread.values.answer_blocks import CLOSE, MARK, OPEN, tokens_of
+from wellread.values.answers import (
     EXTRACTIVE,
     NOBODY,
     Answer,
@@ -36,24 +51,6 @@ from wellread.answers import (
     TokenEvent,
     VerdictName,
 )
-from wellread.ask.aggregate.catalogue_request import CatalogueRequest
-from wellread.ask.aggregate.execute import worked_out
-from wellread.ask.aggregate.queries.result import AggregateResult, Row
-from wellread.ask.deliver.cite import relevances
-from wellread.ask.retrieve.flagged_sentences import flagged_sentences
-from wellread.ask.retrieve.past_questions import SimilarQuestion, like, similar_questions
-from wellread.ask.retrieve.rated_questions import shown_text
-from wellread.ask.retrieve.same_question import same
-from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.errors import UnknownCollectionError
-from wellread.kb import KnowledgeBase
-from wellread.kb.language_models import dollars
-from wellread.library.searches import Result
-from wellread.serve.terminal import INDENT, linked, print_link, shortened, table
-from wellread.serve.views import FACES, Shape, show_quoted, source_link
-from wellread.text.sentences import sentence_spans
-from wellread.text.words import harmless
-from wellread.types import Filters, Span
 
 LONGEST_CELL = 120
 LONGEST_QUOTE = 240

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from wellread.library.document_lists import WholeDocument, listed, whole
+from wellread.library.named_things import WholeDocument, listed, whole
 from wellread.library.recordings import (
     Cue,
     Recording,
@@ -21,7 +21,6 @@ from wellread.library.recordings import (
     recordings,
     transcript,
 )
-from wellread.locators import Marks, format_time
 from wellread.serve.features.feature import (
     FeatureRouter,
     ListQuery,
@@ -47,9 +46,10 @@ from wellread.serve.views import (
 )
 from wellread.store.catalogue.documents.entity_graph import EntityMentions
 from wellread.store.catalogue.documents.listings import DocumentPage, ListedDocument
-from wellread.text.timecodes import seconds_of
+from wellread.text.periods import seconds_of
 from wellread.text.words import harmless
 from wellread.types import DocumentFacts
+from wellread.values.locators import Marks, format_time
 
 router = FeatureRouter()
 MOST_SIMILAR = 50

@@ -15,8 +15,7 @@ from rich.text import Text
 from wellread.ask.retrieve.search import check_collections
 from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase
-from wellread.library.timeline_entries import naming_sentence
-from wellread.locators import Marks
+from wellread.library.timelines import naming_sentence
 from wellread.serve.error_shapes import Problem, ProblemError, problem_of_status
 from wellread.serve.features.feature import FeatureRouter, Many, Offset, Scope, refusals
 from wellread.serve.guards.route_rules import Kb
@@ -31,6 +30,7 @@ from wellread.store.catalogue.documents.relation_network import Neighbour
 from wellread.text.names import key_of
 from wellread.text.words import harmless
 from wellread.types import Filters, Span
+from wellread.values.locators import Marks
 
 router = FeatureRouter()
 AROUND = 300  # characters looked at on both sides of a mention for its sentence

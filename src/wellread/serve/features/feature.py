@@ -37,7 +37,7 @@ from wellread.serve.error_shapes import QA_SWITCHED_OFF, ProblemError
 from wellread.serve.guards.route_rules import Kb
 from wellread.serve.views import json_of, view_of
 from wellread.store.catalogue.documents.listings import Order
-from wellread.text.timecodes import window_of
+from wellread.text.periods import window_of
 from wellread.types import Filters, Kind
 
 MOST_RESULTS = 200

@@ -25,12 +25,10 @@ from prometheus_client.registry import Collector
 from rich.console import Console
 from rich.text import Text
 
-from wellread.answers import BEFORE, CATALOGUE, EXTRACTIVE, NOBODY, VerdictName
-from wellread.evaluation.bootstrap import percentile
+from wellread.evaluation.scores import percentile
 from wellread.kb import KnowledgeBase
 from wellread.kb.language_models import dollars
-from wellread.learning.metrics.metric_periods import PeriodName
-from wellread.learning.metrics.metric_report import MetricReport, Ratings, metrics
+from wellread.learning.metric_report import MetricReport, PeriodName, Ratings, metrics
 from wellread.serve.features.feature import FeatureRouter
 from wellread.serve.guards.route_rules import Kb, WholeKb
 from wellread.serve.terminal import right, table, whole
@@ -38,7 +36,8 @@ from wellread.serve.views import FACES, PlainShape
 from wellread.store.catalogue.learning.answer_figures import Within
 from wellread.store.schema.stored_values import Counted, GapCount, Latency, Spent, Sums, Topic
 from wellread.store.schema.tables import TOTAL
-from wellread.text.timecodes import window_of
+from wellread.text.periods import window_of
+from wellread.values.answers import BEFORE, CATALOGUE, EXTRACTIVE, NOBODY, VerdictName
 
 router = FeatureRouter()
 

@@ -16,15 +16,16 @@ from rich.text import Text
 from wellread.ask.aggregate.queries.result import amount
 from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase
+from wellread.learning.asking_again import Reasked, Retried, ask_again
 from wellread.learning.coverage_grid import Cell, Grid, coverage_grid
 from wellread.learning.coverage_trend import CoveredMonth, coverage_trend
-from wellread.learning.gaps.asking_again import Reasked, Retried, ask_again
-from wellread.learning.gaps.entry_suggestion import EntrySuggestion, suggest_entry
-from wellread.learning.gaps.gap_clusters import (
+from wellread.learning.gap_clusters import (
     TAG,
+    EntrySuggestion,
     GapCluster,
     cluster_named,
     clusters_of,
+    suggest_entry,
     with_missing,
 )
 from wellread.learning.question_patterns import (

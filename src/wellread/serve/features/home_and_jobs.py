@@ -18,7 +18,6 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from wellread.calls import EMBED_PASSAGE
 from wellread.errors import SourceError
 from wellread.ingest.backup import BackupReport
 from wellread.ingest.integrity.damage import Problem
@@ -39,6 +38,7 @@ from wellread.store.catalogue.run_logs import ItemStatus, Job, JobItem, Total
 from wellread.store.recovery.copies import CatalogueCopy
 from wellread.store.schema.stored_values import KindCount
 from wellread.text.words import harmless, harmless_line
+from wellread.values.calls import EMBED_PASSAGE
 
 router = FeatureRouter()
 MOST_REASONS = 20

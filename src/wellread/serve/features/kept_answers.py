@@ -12,13 +12,11 @@ from rich.padding import Padding
 from rich.table import Column
 from rich.text import Text
 
-from wellread.answers import Answer
 from wellread.config import Style
 from wellread.errors import RequestError, UnknownNameError
 from wellread.ingest.remove import remove_conversation
 from wellread.kb import KnowledgeBase
-from wellread.learning.feedback_files import Imported, RefusedRow
-from wellread.learning.feedback_giving import give_feedback, known_feedback
+from wellread.learning.feedback_giving import Imported, RefusedRow, give_feedback, known_feedback
 from wellread.library.answer_export import ENDINGS, MEDIA_TYPES, Export, Format, exported
 from wellread.library.recheck import (
     NEWEST,
@@ -42,6 +40,7 @@ from wellread.store.schema.stored_values import (
     StoredAnswer,
 )
 from wellread.text.words import harmless
+from wellread.values.answers import Answer
 
 router = FeatureRouter()
 MOST_LISTED = 1_000

@@ -11,7 +11,6 @@ from fastapi import Query, Request
 from rich.console import Console
 from rich.text import Text
 
-from wellread.ask.retrieve.flagged_sentences import flagged_sentences
 from wellread.ask.retrieve.past_questions import (
     Comparison,
     Like,
@@ -20,7 +19,10 @@ from wellread.ask.retrieve.past_questions import (
     like,
     similar_questions,
 )
-from wellread.ask.retrieve.rated_questions import without_flagged
+from wellread.ask.retrieve.rated_questions import (
+    flagged_sentences,
+    without_flagged,
+)
 from wellread.ask.retrieve.search import SearchMode
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase

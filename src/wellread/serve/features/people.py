@@ -27,14 +27,6 @@ from wellread.learning.preferences_learned import (
     set_preferences,
 )
 from wellread.library.uploads import upload_folder
-from wellread.questions import (
-    Language,
-    LearnedPreference,
-    Length,
-    Preferences,
-    RuleKind,
-    SourceRule,
-)
 from wellread.serve.features.feature import FeatureRouter, StrictModel
 from wellread.serve.guards.route_rules import Kb
 from wellread.serve.guards.sign_in import FORBIDDEN
@@ -54,6 +46,14 @@ from wellread.store.schema.stored_values import (
 )
 from wellread.text.words import harmless
 from wellread.types import Filters
+from wellread.values.question import (
+    Language,
+    LearnedPreference,
+    Length,
+    Preferences,
+    RuleKind,
+    SourceRule,
+)
 
 router = FeatureRouter()
 

@@ -24,7 +24,16 @@ from wellread.kb.language_models import dollars
 from wellread.kb.seen_by import check_rights, now
 from wellread.library.answer_export import Export, exported
 from wellread.library.recheck import stored_answer
-from wellread.reports import (
+from wellread.research.research import research, usual_limits
+from wellread.research.run_state import here, queued, waits, worked_on
+from wellread.serve.error_shapes import INTERNAL, problem_of_status
+from wellread.serve.features.answering import AskResponse, answer_body, print_answer
+from wellread.serve.terminal import fold, right, table, whole
+from wellread.serve.views import FACES, Shape
+from wellread.store.catalogue.asking.research_records import KEPT, ResearchRun
+from wellread.text.words import harmless
+from wellread.types import Filters
+from wellread.values.reports import (
     DatedSentence,
     Facet,
     Limits,
@@ -41,15 +50,6 @@ from wellread.reports import (
     ResearchRequest,
     StopReason,
 )
-from wellread.research.research import research, usual_limits
-from wellread.research.run_state import here, queued, waits, worked_on
-from wellread.serve.error_shapes import INTERNAL, problem_of_status
-from wellread.serve.features.answering import AskResponse, answer_body, print_answer
-from wellread.serve.terminal import fold, right, table, whole
-from wellread.serve.views import FACES, Shape
-from wellread.store.catalogue.asking.research_records import KEPT, ResearchRun
-from wellread.text.words import harmless
-from wellread.types import Filters
 
 logger = logging.getLogger(__name__)
 

@@ -15,9 +15,8 @@ from wellread.ask.retrieve.search import check_collections
 from wellread.ask.retrieve.story_search import FoundItem, FoundStory, StoryQuery, find_stories
 from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
-from wellread.library.document_lists import Topic, topics
-from wellread.library.timeline_entries import Entry
-from wellread.library.timelines import Taken, Timeline, timeline
+from wellread.library.named_things import Topic, topics
+from wellread.library.timelines import Entry, Taken, Timeline, timeline
 from wellread.library.timelines import Window as Between
 from wellread.serve.features.feature import DEEPEST, FeatureRouter, Many, Scope, Window
 from wellread.serve.guards.route_rules import Kb
@@ -25,7 +24,7 @@ from wellread.serve.terminal import SHORT_ID, day_words, fold, right, shortened,
 from wellread.serve.views import FACES, Quoted, Shape, address_of, opened_at, view_url
 from wellread.store.catalogue.documents.entity_nodes import EntityNode, MentionTotal
 from wellread.store.catalogue.documents.story_records import Story, StoryItem, SummarySentence
-from wellread.text.timecodes import first_moment, last_moment
+from wellread.text.periods import first_moment, last_moment
 from wellread.text.words import harmless
 from wellread.types import Filters
 

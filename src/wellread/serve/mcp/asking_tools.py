@@ -15,31 +15,12 @@ from anyio import to_thread
 from mcp.types import CallToolResult
 from pydantic import BaseModel, ConfigDict, Field
 
-from wellread.answers import (
-    Answer,
-    Citation,
-    Event,
-    FinalEvent,
-    Question,
-    Sentence,
-    StepEvent,
-    VerdictName,
-)
 from wellread.ask.answer import answer
 from wellread.ask.deliver.cite import relevances
 from wellread.ask.retrieve.search import check_collections
 from wellread.errors import RequestError, WellreadError
 from wellread.library.check_text import CheckedText, GivenText, check, check_texts
 from wellread.models.word_pieces import count_tokens
-from wellread.reports import (
-    Limits,
-    PlanEvent,
-    ProgressEvent,
-    Report,
-    ReportEvent,
-    ResearchEvent,
-    ResearchRequest,
-)
 from wellread.research.research import research as researched
 from wellread.research.research import usual_limits
 from wellread.serve.features.answering import Cited, answer_body
@@ -61,6 +42,25 @@ from wellread.serve.mcp.tool_calls import (
 )
 from wellread.serve.views import FACES
 from wellread.types import Filters, Mode
+from wellread.values.answers import (
+    Answer,
+    Citation,
+    Event,
+    FinalEvent,
+    Question,
+    Sentence,
+    StepEvent,
+    VerdictName,
+)
+from wellread.values.reports import (
+    Limits,
+    PlanEvent,
+    ProgressEvent,
+    Report,
+    ReportEvent,
+    ResearchEvent,
+    ResearchRequest,
+)
 
 MOST_READ = 40  # documents that a report's result lists; it says how many there are
 MOST_SOURCES = 100

@@ -16,9 +16,8 @@ from mcp.types import CallToolResult
 from pydantic import Field
 
 from wellread.errors import RequestError, UnknownNameError
-from wellread.library.document_lists import listed, whole
+from wellread.library.named_things import listed, whole
 from wellread.library.searches import Result, around, find
-from wellread.locators import Marks, link_to
 from wellread.models.word_pieces import count_tokens
 from wellread.serve.mcp.tool_calls import (
     BUDGETS,
@@ -39,6 +38,7 @@ from wellread.serve.mcp.tool_calls import (
 from wellread.serve.views import view_url
 from wellread.store.catalogue.documents.listings import ListedDocument
 from wellread.types import Document, Filters, Locator, Span
+from wellread.values.locators import Marks, link_to
 
 MOST_FOUND = 10
 DEEP = 3  # times as many passages are looked at, since those that one fetch shows are one result

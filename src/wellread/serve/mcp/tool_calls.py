@@ -21,7 +21,7 @@ from wellread.serve.error_shapes import Problem
 from wellread.serve.guards.route_rules import note_opened, opened_for
 from wellread.serve.guards.work_limits import Kind as Work
 from wellread.serve.guards.work_limits import WorkQueues
-from wellread.text.timecodes import window_of
+from wellread.text.periods import window_of
 from wellread.text.words import harmless
 from wellread.types import Filters, Kind
 

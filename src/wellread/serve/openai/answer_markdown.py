@@ -14,7 +14,10 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from urllib.parse import quote, unquote, urlsplit
 
-from wellread.answer_text import (
+from wellread.serve.views import view_url
+from wellread.text.words import harmless
+from wellread.types import EarlierTurn, Span
+from wellread.values.answer_text import (
     PLAIN,
     disagreement,
     escaped,
@@ -26,10 +29,7 @@ from wellread.answer_text import (
     target,
     without_links,
 )
-from wellread.answers import CATALOGUE, Answer, Citation, VerdictName
-from wellread.serve.views import view_url
-from wellread.text.words import harmless
-from wellread.types import EarlierTurn, Span
+from wellread.values.answers import CATALOGUE, Answer, Citation, VerdictName
 
 RULE = "\n\n---\n\n"  # between the answer and what stands beside it
 UNDERSTOOD = "*Understood as: {}*\n\n"

@@ -19,20 +19,11 @@ from anyio import to_thread
 from fastapi import APIRouter, Depends, Request, Response
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
-from wellread.answers import Answer, FinalEvent, Question, SentenceEvent, Step, StepEvent, Usage
 from wellread.ask.answer import answer
-from wellread.ask.deliver.asked_back import to_no_question
+from wellread.ask.deliver.related import to_no_question
 from wellread.errors import WellreadError
 from wellread.identity import random_id, tagged_hash
 from wellread.kb import KnowledgeBase
-from wellread.reports import (
-    PlanEvent,
-    ProgressEvent,
-    Report,
-    ReportEvent,
-    ResearchPlan,
-    ResearchRequest,
-)
 from wellread.research.research import research, usual_limits
 from wellread.serve.error_shapes import INTERNAL, openai_error, problem_of
 from wellread.serve.features.answering import answer_body
@@ -56,6 +47,23 @@ from wellread.serve.openai.conversation_input import (
 from wellread.serve.views import PLAIN
 from wellread.text.words import harmless
 from wellread.types import EarlierTurn, Filters
+from wellread.values.answers import (
+    Answer,
+    FinalEvent,
+    Question,
+    SentenceEvent,
+    Step,
+    StepEvent,
+    Usage,
+)
+from wellread.values.reports import (
+    PlanEvent,
+    ProgressEvent,
+    Report,
+    ReportEvent,
+    ResearchPlan,
+    ResearchRequest,
+)
 
 T = TypeVar("T")
 router = APIRouter()

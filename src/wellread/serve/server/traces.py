@@ -22,7 +22,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from wellread.calls import Watch, Work, watched_by
+from wellread.values.calls import Watch, Work, watched_by
 
 PATH = "/v1/traces"  # of the protocol, OTLP over HTTP
 FAILED = 500

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from wellread.answer_blocks import html_parts
-from wellread.answers import Answer, Citation
 from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.serve.features.answering import past_beside, standing
 from wellread.serve.views import view_url
 from wellread.types import KINDS, Kind
+from wellread.values.answer_blocks import html_parts
+from wellread.values.answers import Answer, Citation
 
 MOST_TURNS = 50
 MOST_CHOICES = 300

@@ -25,7 +25,6 @@ from PIL import Image
 from wellread.errors import SourceError
 from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
-from wellread.locators import Marks, format_time, link_to
 from wellread.store.schema.stored_values import SourceRecord
 from wellread.types import (
     Box,
@@ -39,6 +38,7 @@ from wellread.types import (
     SpeakerMark,
     TimeMark,
 )
+from wellread.values.locators import Marks, format_time, link_to
 
 SECONDS_BETWEEN_TIMES = 30.0
 

@@ -15,9 +15,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.datastructures import QueryParams
 from starlette.templating import Jinja2Templates
 
-from wellread.answer_blocks import draft_html
-from wellread.answers import VerdictName
-from wellread.locators import format_time
 from wellread.serve.error_shapes import OPENAI_PATH, Problem
 from wellread.serve.features.feature import FeatureRoute
 from wellread.serve.guards.route_rules import rules
@@ -25,6 +22,9 @@ from wellread.serve.views import json_of, look_at
 from wellread.store.catalogue.run_logs import Job
 from wellread.store.schema.stored_values import Rights
 from wellread.text.words import harmless
+from wellread.values.answer_blocks import draft_html
+from wellread.values.answers import VerdictName
+from wellread.values.locators import format_time
 
 NAVIGATION = (
     ("/", "Ask"),

@@ -27,7 +27,6 @@ from typing import Annotated, Literal, cast
 from anyio import to_thread
 from fastapi import Depends, Request
 
-from wellread.answers import Answer, Event, FinalEvent, Question, StepEvent
 from wellread.ask.answer import answer
 from wellread.errors import UnknownNameError, WellreadError
 from wellread.identity import EVERYTHING, Everything
@@ -36,9 +35,10 @@ from wellread.ingest.pipeline.commit import bring_in_step
 from wellread.ingest.sources.discover import Input
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import reads_all_of
-from wellread.learning import intake
-from wellread.learning.gaps.asking_again import after_ingest
+from wellread.learning import asking_again
+from wellread.learning.asking_again import after_ingest
 from wellread.serve.error_shapes import INTERNAL, Problem, problem_of, problem_of_status
+from wellread.values.answers import Answer, Event, FinalEvent, Question, StepEvent
 
 logger = logging.getLogger(__name__)
 
@@ -264,7 +264,9 @@ class IngestRuns:
 
     def _run(self, asked: Asked) -> None:
         given: list[Input] = list(asked.inputs)
-        work: Callable[..., object] = intake.sync if asked.action == "sync" else intake.add
+        work: Callable[..., object] = (
+            asking_again.sync if asked.action == "sync" else asking_again.add
+        )
         self._carry_out(asked, partial(work, self._kb, given, collection=asked.collection))
 
     def _carry_out(self, asked: Asked, work: Callable[[], object]) -> None:

@@ -14,7 +14,6 @@ from pathlib import Path
 from sqlalchemy import Connection, inspect, text
 
 from wellread.errors import DamageError
-from wellread.reports import Report
 from wellread.store.base import IndexKey
 from wellread.store.catalogue import document_writes
 from wellread.store.catalogue.accounts.sign_in_records import Accounts
@@ -61,6 +60,7 @@ from wellread.store.schema.database import (
 from wellread.store.schema.postgresql import size
 from wellread.store.schema.stored_values import SourceChange, VersionKey
 from wellread.store.schema.tables import HEAD
+from wellread.values.reports import Report
 
 REPAIR = "'wellread verify --repair' says what can be done"
 CURRENT = text("SELECT version_num FROM alembic_version")  # Alembic's own table

@@ -29,7 +29,6 @@ from sqlalchemy import (
 )
 from sqlalchemy.schema import CreateColumn
 
-from wellread.answers import Answer
 from wellread.codec import from_plain
 from wellread.store.catalogue.asking.answer_records import as_it_stands
 from wellread.store.catalogue.asking.answer_rows import kept_answers, rewrite_rows
@@ -38,6 +37,7 @@ from wellread.store.catalogue.documents.name_records import fill
 from wellread.store.catalogue.reader_collections import move_documents
 from wellread.store.schema.database import chunks
 from wellread.store.schema.tables import HEAD, answers, metadata, research_runs, sessions
+from wellread.values.answers import Answer
 
 OLD = tuple(f"000{number}" for number in range(1, 9))
 Plain = dict[str, Any]

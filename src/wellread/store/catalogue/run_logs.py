@@ -14,12 +14,12 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, Select, case, delete, func, insert, select, update
 
-from wellread.calls import EMBED_PASSAGE, RUNNING, Call
 from wellread.identity import random_id
 from wellread.store.catalogue.documents.reindexing import note_deletion
 from wellread.store.schema.database import CataloguePart, chunks, made_of, trim
 from wellread.store.schema.stored_values import REMOVED
 from wellread.store.schema.tables import job_items, jobs, provider_calls
+from wellread.values.calls import EMBED_PASSAGE, RUNNING, Call
 
 JobAction = Literal["add", "sync", "watch", "remove", "reindex", "import", "re-ask"]
 JobState = Literal["running", "done", "failed", "cancelled", "interrupted"]

@@ -174,9 +174,6 @@ def holding(scope: Scope, phrase: str, *, literal: bool = False) -> Held:
 
     Args:
         literal: singular and plural are the same, other forms ("facilitator", "facilitate") not.
-
-    Raises:
-        FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
     form = _FORMS[literal]
     wanted = tokens(phrase, literal=literal)
@@ -200,11 +197,7 @@ def holding(scope: Scope, phrase: str, *, literal: bool = False) -> Held:
 
 
 def naming_most(scope: Scope, phrase: str) -> list[Entry]:
-    """The one document that holds ``phrase`` twice as often as any other: "the X paper" coined it.
-
-    Raises:
-        FingerprintError, StoreError, ModelError: a part of the home cannot be used.
-    """
+    """The one document with ``phrase`` twice as often as any other: "the X paper" coined it."""
     counts = holding(scope, phrase, literal=True).counts
     first, second, *_ = *sorted(counts, key=lambda known: -counts[known]), "", ""
     if counts.get(first, 0) < 2 * max(1, counts.get(second, 0)):
@@ -354,11 +347,7 @@ MOST_LOOKED_AT = 12  # places of one name in one document
 
 
 def places_naming(scope: Scope, topic: Topic, document_ids: Sequence[str]) -> Mapping[str, Place]:
-    """Where each of the documents names the topic first in a whole sentence.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """Where each of the documents names the topic first in a whole sentence."""
     catalogue = scope.kb.catalogue
     wanted = [
         list(
@@ -384,11 +373,7 @@ def places_naming(scope: Scope, topic: Topic, document_ids: Sequence[str]) -> Ma
 def places_signed(
     scope: Scope, authors: Sequence[str], document_ids: Sequence[str]
 ) -> Mapping[str, Place]:
-    """Where the front of each of the documents names one of the authors.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """Where the front of each of the documents names one of the authors."""
     catalogue = scope.kb.catalogue
     facts = catalogue.facts(set(document_ids[:MOST_SHOWN]))
     fronts = [

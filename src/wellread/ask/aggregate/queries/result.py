@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.ranking import Found
 from wellread.ask.retrieve.search import check_collections
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.store.catalogue.documents.listings import Entry
 from wellread.types import Filters, Span
+from wellread.values.question import Analysis
 
 AggregateKind = Literal["count", "list", "text", "relation", "gap", "coverage", "trend"]
 CATALOGUE_SURE = 0.95  # how sure a result is whose question leaves no doubt
@@ -203,11 +203,7 @@ class Scope:
 
 
 def scope_of(kb: KnowledgeBase, where: Sequence[Filters]) -> Scope:
-    """What meets all of ``where``.
-
-    Raises:
-        UnknownCollectionError: one of them names a collection that does not exist.
-    """
+    """What meets all of ``where``."""
     names = kb.catalogue.collection_names()
     for filters in where:
         check_collections(kb, filters)

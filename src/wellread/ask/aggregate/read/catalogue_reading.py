@@ -33,12 +33,12 @@ from wellread.ask.understand.mentions import people_in
 from wellread.ask.understand.question_type import FIRST, LAST, pairs_and_triples
 from wellread.ask.understand.time_windows import of_days
 from wellread.ask.understand.vocabulary import Vocabulary
-from wellread.questions import Analysis, ConstraintKind, NamedEntity
 from wellread.store.catalogue.documents.listings import FIELDS
 from wellread.text.english import NUMBER_WORDS, PREPOSITIONS, STOP_WORDS
 from wellread.text.periods import expressions_of
 from wellread.text.tokens import ARTICLES, Token, key_of_words, tokens_of
 from wellread.types import Filters, Span
+from wellread.values.question import Analysis, ConstraintKind, NamedEntity
 
 FILE = "catalogue_model.npz"
 FACTS = "facts_model.npz"  # of facts of documents (``read_facts.py``)

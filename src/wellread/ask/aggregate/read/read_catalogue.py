@@ -45,13 +45,13 @@ from wellread.ask.aggregate.read.catalogue_reading import (
     best_reading,
     learned,
 )
-from wellread.ask.aggregate.read.relation_families import relations_of
+from wellread.ask.aggregate.read.read_walks import relations_of
 from wellread.ask.retrieve.relax import narrowed
 from wellread.ask.retrieve.story_search import WINDOW
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis, Constraint
 from wellread.types import Filters
+from wellread.values.question import Analysis, Constraint
 
 logger = logging.getLogger(__name__)
 
@@ -69,12 +69,7 @@ NEWS_ITSELF = frozenset("new newest news headlines".split())  # of no earlier su
 
 
 def read_catalogue(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery]:
-    """The queries that the question is read as, the best first; none where the texts are asked.
-
-    Raises:
-        UnknownCollectionError: the asker's filters name a collection that does not exist.
-        StoreError: the catalogue cannot be read.
-    """
+    """The queries that the question is read as, the best first; none where the texts are asked."""
     given = [one.filters.document_ids for one in analysis.constraints if one.kind == "document"]
     if any(len(ids) == 1 for ids in given):
         return  # the text of one document is asked about

@@ -15,18 +15,17 @@ from wellread.ask.aggregate.queries.holding import naming_most
 from wellread.ask.aggregate.queries.query import nouns, spelling
 from wellread.ask.aggregate.queries.result import Scope, limits_of, scope_of
 from wellread.ask.aggregate.read.catalogue_reading import FACTS, NOUN, PERSON, judged, learned
-from wellread.ask.understand.document_names import LIKELY, SURE, Meant, Name, meant_by
-from wellread.ask.understand.mentions import people_in
+from wellread.ask.understand.mentions import LIKELY, SURE, Meant, Name, meant_by, people_in
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis
 from wellread.store.catalogue.documents.listings import Entry
 from wellread.store.catalogue.documents.name_records import FILE, INITIALS, MAIN, TITLE, cut, one_of
 from wellread.text.english import PREPOSITIONS, STOP_WORDS
-from wellread.text.english_catalogue import DOCUMENT_NOUNS, POINTING, SPOKEN_NOUNS
+from wellread.text.english_common import DETERMINERS, DOCUMENT_NOUNS, SPOKEN_NOUNS
 from wellread.text.names import is_acronym, singular
 from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, tokens_of
 from wellread.types import KINDS, Filters, Kind
+from wellread.values.question import Analysis
 
 Fact = str  # a reading of the model
 OF_A_TEXT = frozenset({"abstract", "definition", "contribution", "summary"})
@@ -72,12 +71,7 @@ class _Frame:
 
 
 def read_fact(kb: KnowledgeBase, analysis: Analysis) -> FactAsked | None:
-    """The fact that the question asks for; None when it asks for something else.
-
-    Raises:
-        UnknownCollectionError: the asker's filters name a collection that does not exist.
-        StoreError: the catalogue cannot be read.
-    """
+    """The fact that the question asks for; None when it asks for something else."""
     if any(one.kind == "speaker" for one in analysis.constraints):
         return None
     reading = _Reading(kb, analysis)
@@ -156,7 +150,7 @@ class _Reading:
     def frames(self) -> Iterator[_Frame]:
         """The frames that surely ask for a fact, whatever their names mean."""
         model, count = learned(FACTS), len(self._words)
-        known = {"", *model.words, *POINTING}
+        known = {"", *model.words, *DETERMINERS}
         strange = [at for at, word in enumerate(self._words) if word not in known]
         begin, end = (strange[0], strange[-1] + 1) if strange else (count - 1, 0)
         for first in range(begin + 1):
@@ -169,13 +163,13 @@ class _Reading:
 
     def _around(self, first: int, last: int, slot: str) -> list[str]:
         before = [word for word in self._words[:first] if word]
-        while before and before[-1] in POINTING:
+        while before and before[-1] in DETERMINERS:
             before.pop()
         return [*before, slot, *filter(None, self._words[last:])]
 
     def _slots(self, first: int, last: int) -> tuple[str, ...]:
         """As what the words can be a name."""
-        pointing = last - first > 1 and self._tokens[first].plain in POINTING
+        pointing = last - first > 1 and self._tokens[first].plain in DETERMINERS
         if pointing or first + len(self._words) - last > MOST_AROUND:
             return ()
         if not self.name(first, last).words:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from itertools import groupby
 
 from wellread.ask.aggregate.queries.query import CatalogueQuery, Hop, Name, Noun, Sense, Walk
-from wellread.ask.aggregate.read.relation_families import Relations, plain_words, relations_of
+from wellread.ask.aggregate.read.catalogue_reading import Said
 from wellread.ask.aggregate.read.walk_reading import (
     ALIKE,
     ANY,
@@ -17,6 +18,8 @@ from wellread.ask.aggregate.read.walk_reading import (
     NAMES,
     OTHER,
     PATH,
+    RELATED,
+    ROLES,
     SAME,
     TYPE,
     WHETHER,
@@ -25,17 +28,177 @@ from wellread.ask.aggregate.read.walk_reading import (
     Lexicon,
     WalkWords,
     best_reading,
+    learned,
+    reading_of,
 )
 from wellread.ask.retrieve.search import check_collections
 from wellread.ask.understand.vocabulary import ALIASED, Named, Vocabulary, vocabulary_of
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis, Constraint, NamedEntity
 from wellread.store.catalogue.documents.entity_graph import Graph
-from wellread.text.english import STOP_WORDS
+from wellread.store.catalogue.documents.relation_network import RelationKind
+from wellread.text.english import PREPOSITIONS, STOP_WORDS
 from wellread.text.names import singular
 from wellread.text.tokens import ARTICLES, Token, tokens_of
 from wellread.text.words import stem
 from wellread.types import Span
+from wellread.values.question import Analysis, Constraint, NamedEntity
+
+UNNAMED = "←"  # how the inverse of a relation begins that has no name for it
+FRAMES = ("things that {words} N", "things that are {words} N", "what {words} N", "{words} N")
+MOST_SAID = 6  # words of a question that may ask for a relation
+NO_WORDS = Lexicon(types={}, dimensions={})
+
+
+class Relations:
+    """The relation types of some collections by the families that they are of.
+
+    Attributes:
+        own: words of relations that are like no family, as ``Lexicon.relations``.
+    """
+
+    def __init__(self, kinds: Sequence[RelationKind]) -> None:
+        self._meant: dict[str, dict[Sense, frozenset[str]]] = {}
+        self.own: list[tuple[tuple[str, ...], str, Sense]] = []
+        for kind in kinds:
+            self._add(kind)
+
+    def _add(self, kind: RelationKind) -> None:
+        both = kind.type == kind.inverse
+        out = Sense(type=kind.type, side="both" if both else "out")
+        names = [(name, out) for name in dict.fromkeys((kind.type, *kind.words))]
+        if not kind.inverse.startswith(UNNAMED) and not both:
+            names.append((kind.inverse, out.flipped()))
+        stems = frozenset(one for name, _ in names for one in telling_stems(plain_words(name)))
+        for name, sense in names:
+            reading = family_of(plain_words(name))
+            if not reading:
+                self.own += _own(plain_words(name), sense)
+                continue
+            family, _, role = reading.partition(".")
+            if not role:
+                sense = Sense(type=kind.type, side="both")
+            elif sense in self._meant.get(reading, {}):
+                continue  # an earlier name of it says the contrary
+            self._meant.setdefault(reading, {})[sense.flipped()] = stems
+            if role:
+                self._meant.setdefault(f"{family}.{ROLES[role]}", {})[sense] = stems
+
+    def senses(self, clause: Clause, said: Sequence[str]) -> tuple[Sense, ...]:
+        """The relations that a clause may mean, read from its name; the first reading decides.
+
+        Of several types of a family those count that share a word with the question, if any do.
+        """
+        if clause.sense:
+            return (clause.sense,)
+        for reading in clause.readings:
+            known = self._meant.get(reading, {})
+            stems = telling_stems(said)
+            own = [sense for sense, words in known.items() if words & stems]
+            if known:
+                return tuple(own or known)
+        if ANY in clause.readings and not clause.slots(TYPE):
+            return tuple(self._meant.get(RELATED, ()))
+        return ()
+
+    def find(self, tokens: Sequence[str], named: Sequence[bool]) -> Iterator[Said]:
+        """Words right before a name, or last and behind one, that ask for a relation of it."""
+        lexicon = Lexicon(types={}, dimensions={}, relations=self.own)
+        for at in range(len(tokens)):
+            for last in range(min(at + MOST_SAID, len(tokens)), at, -1):
+                before = last < len(tokens) and named[last]
+                behind = last == len(tokens) and at > 0 and named[at - 1]
+                if any(named[at:last]) or not (before or behind):
+                    continue
+                said = " ".join(tokens[at:last])
+                clause = _read(f"things that {said} N" if before else f"things N {said}", lexicon)
+                senses = self.senses(clause, tokens[at:last]) if clause else ()
+                if senses:
+                    meant = tuple(sense.flipped() for sense in senses) if before else senses
+                    yield Said(first=at, last=last, words=said, senses=meant)
+                    break
+
+
+def relations_of(graph: Graph, collections: Sequence[str]) -> Relations:
+    """The relation types of these collections."""
+    return _relations(tuple(graph.relation_types(collections)) if collections else ())
+
+
+@lru_cache(maxsize=32)
+def _relations(kinds: tuple[RelationKind, ...]) -> Relations:
+    return Relations(kinds)
+
+
+def plain_words(name: str) -> tuple[str, ...]:
+    """The words of a relation's name."""
+    return tuple(one.plain for one in tokens_of(name.replace("_", " ").replace("-", " ")))
+
+
+def telling_stems(words: Sequence[str]) -> frozenset[str]:
+    """The stems of the words that say something."""
+    return frozenset(stem(one) for one in words if one not in STOP_WORDS | PREPOSITIONS)
+
+
+@cache
+def family_of(words: tuple[str, ...]) -> str:
+    """The reading that "A <words> B" has, asked from B; empty where it is like none.
+
+    Words behind those that are understood say what it is about ("uses the term").
+    """
+    for size in range(len(words), 0, -1):
+        said = " ".join(words[:size])
+        known = _called(words[:size])
+        if known:
+            return known
+        clauses = filter(None, (_read(frame.format(words=said), NO_WORDS) for frame in FRAMES))
+        best = max(clauses, key=lambda one: one.score, default=None)
+        if best:
+            return best.readings[0]
+    return ""
+
+
+def _called(words: tuple[str, ...]) -> str:
+    """The reading of words that call a family themselves: "uses", "funded by", "author of"."""
+    *others, last = words
+    ways: list[tuple[tuple[str, ...], tuple[str, ...], str]] = [
+        (words, ("{Vs}", "{V}", "{P}"), "object")
+    ]
+    if last == "by":
+        ways.append((tuple(others), ("{Ved}",), "subject"))
+    if last == "of":
+        ways.append((tuple(others), ("{N}", "{Ns}"), "object"))
+    for said, slots, role in ways:
+        for piece in learned().called.get(said, ()):
+            if piece.slot in slots:
+                return reading_of(piece.families[0], ROLES[role] if piece.turned else role)
+    return ""
+
+
+def _read(text: str, lexicon: Lexicon) -> Clause | None:
+    """The one clause that a text is whose last capital is a name."""
+    tokens = tokens_of(text)
+    at = next(one for one in tokens if one.written == "N")
+    name = NamedEntity(span=Span(start=at.start, end=at.end), collection="", entity_id="", title="")
+    clauses = best_reading(WalkWords(tokens, [(name,)], lexicon))
+    fits = len(clauses) == 1 and not clauses[0].flags and clauses[0].readings[0] != PATH
+    return clauses[0] if fits else None
+
+
+def _own(words: tuple[str, ...], sense: Sense) -> Iterator[tuple[tuple[str, ...], str, Sense]]:
+    """The words as phrase and verb; of what ends in "by", its verb is turned."""
+    stems = tuple(map(stem, words))
+    for slot in ("{P}", "{Vs}", "{V}"):
+        yield stems, slot, sense
+    if words[-1] == "by" and len(words) > 1:
+        for slot in ("{Vs}", "{V}", "{Ving}"):
+            yield (*stems[:-1],), slot, sense.flipped()
+    else:
+        yield stems, "{Ved}", sense
+
+
+def related_both_ways(relation: str) -> bool:
+    """Whether a relation says from both sides that things are alike."""
+    return family_of(plain_words(relation)) == RELATED
+
 
 LEAST_WORDS = 2  # of a name that are said: "the fund" may be any
 MOST_WORDS = 6  # of a whole name; longer ones are headlines
@@ -155,10 +318,6 @@ def read_walk(kb: KnowledgeBase, analysis: Analysis) -> ReadWalk | None:
     """What the question asks of the graph; None when it names no entity within the filters.
 
     A part of a name counts where the question is understood with it.
-
-    Raises:
-        UnknownCollectionError: the asker's filters name a collection that does not exist.
-        StoreError: the catalogue cannot be read.
     """
     check_collections(kb, analysis.filters)
     inside = analysis.filters.collections

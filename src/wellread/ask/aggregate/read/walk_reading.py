@@ -26,12 +26,12 @@ from wellread.ask.aggregate.read.catalogue_reading import (
 )
 from wellread.ask.aggregate.read.catalogue_reading import features as plain_features
 from wellread.ask.understand.question_type import FIRST, LAST
-from wellread.questions import NamedEntity
 from wellread.text.english import PREPOSITIONS
 from wellread.text.names import singular
 from wellread.text.tokens import ARTICLES, Token
 from wellread.text.words import stem
 from wellread.types import Span
+from wellread.values.question import NamedEntity
 
 FILE = "walks_model.npz"
 SKIPPED, OPENINGS = "skipped", "openings"  # words that say nothing, anywhere or at the beginning

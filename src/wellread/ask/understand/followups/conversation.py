@@ -17,8 +17,6 @@ import yaml
 from anyio import to_thread
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from wellread.answer_text import plain_text
-from wellread.answers import LIMITED, NOBODY, Answer, Question, Usage
 from wellread.ask.understand.followups.rewrite import Turn, standalone
 from wellread.ask.understand.planted_orders import planted_in
 from wellread.ask.understand.vocabulary import MOST_TITLE_WORDS, Vocabulary, vocabulary_of
@@ -26,10 +24,12 @@ from wellread.errors import SettingsError
 from wellread.identity import random_id
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import whole_of
-from wellread.questions import Analysis, Length, Preferences
 from wellread.store.catalogue.asking.answer_rows import BLANK
 from wellread.store.schema.stored_values import REMOVED
 from wellread.text.sentences import sentence_spans
+from wellread.values.answer_text import plain_text
+from wellread.values.answers import LIMITED, NOBODY, Answer, Question, Usage
+from wellread.values.question import Analysis, Length, Preferences
 
 MOST_TURNS = 8  # the first one of a session, and the newest
 # What a session may be called by who asks: it stands in addresses.
@@ -85,12 +85,7 @@ class Opened:
 
 
 async def begun(kb: KnowledgeBase, question: Question) -> tuple[Opened, Vocabulary]:
-    """``opened`` with the preferences of its owner, and the words of where it is asked.
-
-    Raises:
-        SettingsError: the persona of its owner cannot be read.
-        StoreError: the catalogue cannot be read.
-    """
+    """``opened`` with the preferences of its owner, and the words of where it is asked."""
     liked = await to_thread.run_sync(preferences_for, kb, question.owner)
     asked = in_default_collection(question, liked)
     known = await to_thread.run_sync(vocabulary_of, kb, asked.filters.collections)
@@ -102,9 +97,6 @@ async def opened(kb: KnowledgeBase, question: Question, known: Vocabulary) -> Op
 
     An id that is unknown, or somebody else's, starts a new session of the asker by that name; one
     that is no name (``NAME``) a session with a new id.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
     """
     session, earlier = await to_thread.run_sync(_session, kb, question, known)
     asked = question.text
@@ -236,22 +228,13 @@ class Persona(BaseModel):
 
 
 def personas(kb: KnowledgeBase) -> dict[str, Persona]:
-    """Every persona of the home by the name of its file.
-
-    Raises:
-        SettingsError: a file is not YAML, or says something unknown.
-    """
+    """Every persona of the home by the name of its file."""
     files = sorted((kb.home / FOLDER).glob("*.yaml"))
     return {path.stem: _read(kb, path.stem) for path in files if PERSONA_NAME.fullmatch(path.stem)}
 
 
 def preferences_for(kb: KnowledgeBase, owner: str) -> Preferences:
-    """What holds for the questions of ``owner``, with the persona's wish and length.
-
-    Raises:
-        SettingsError: the file of the persona is gone or cannot be understood.
-        StoreError: the catalogue cannot be read.
-    """
+    """What holds for the questions of ``owner``, with the persona's wish and length."""
     liked = kb.catalogue.preferences.of(owner).in_force
     if not liked.persona:
         return liked

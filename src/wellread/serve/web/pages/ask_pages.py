@@ -17,8 +17,6 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response
 from pydantic import Field
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
-from wellread.answer_blocks import draft_html
-from wellread.answers import Answer, Event, FinalEvent, Question, Sentence, StepEvent, TokenEvent
 from wellread.ask.retrieve.search import check_collections
 from wellread.errors import RequestError, UnknownNameError, WellreadError
 from wellread.identity import sentence_hash, words_hash
@@ -68,6 +66,16 @@ from wellread.store.schema.stored_values import (
 )
 from wellread.text.words import harmless
 from wellread.types import Mode
+from wellread.values.answer_blocks import draft_html
+from wellread.values.answers import (
+    Answer,
+    Event,
+    FinalEvent,
+    Question,
+    Sentence,
+    StepEvent,
+    TokenEvent,
+)
 
 logger = logging.getLogger(__name__)
 router = page_router()

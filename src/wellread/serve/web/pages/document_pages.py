@@ -12,12 +12,10 @@ from urllib.parse import quote, urlsplit
 from fastapi import Depends, Query, Request
 from fastapi.responses import FileResponse, Response
 
-from wellread.answers import Answer, Citation
 from wellread.errors import SourceError, UnknownNameError
 from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
-from wellread.library.changed_source import said_now
-from wellread.locators import RECORDINGS, Marks
+from wellread.library.recheck import said_now
 from wellread.serve.features.feature import FAR, StrictModel
 from wellread.serve.guards.route_rules import Kb, note_opened
 from wellread.serve.views import Shape, view_url
@@ -33,6 +31,8 @@ from wellread.serve.web.document_layout import (
 from wellread.serve.web.rendering import NOT_KEPT, drawn, page_router, shown
 from wellread.store.schema.stored_values import StoredAnswer
 from wellread.types import Document, DocumentFacts, Kind, Locator, PageMark, Span, TimeMark
+from wellread.values.answers import Answer, Citation
+from wellread.values.locators import RECORDINGS, Marks
 
 router = page_router()
 

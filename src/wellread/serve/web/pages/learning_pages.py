@@ -9,15 +9,15 @@ from fastapi import Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import BeforeValidator, ValidationError
 
-from wellread.ask.aggregate.coverage import DATES
+from wellread.ask.aggregate.counts import DATES
 from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.kb.language_models import dollars
+from wellread.learning.asking_again import ask_again
 from wellread.learning.coverage_grid import Cell, Grid, coverage_grid
-from wellread.learning.gaps.asking_again import ask_again
-from wellread.learning.metrics.metric_periods import PeriodName
+from wellread.learning.metric_report import PeriodName
 from wellread.learning.question_patterns import question_patterns
-from wellread.library.document_lists import listed
+from wellread.library.named_things import listed
 from wellread.serve.features.feature import Many, Offset, RowNumber
 from wellread.serve.features.figures import metrics_body, report_of
 from wellread.serve.features.gaps_and_coverage import (
@@ -45,7 +45,7 @@ from wellread.serve.web.runs import Ingest
 from wellread.store.catalogue.documents.listings import ListedDocument
 from wellread.store.catalogue.learning.preference_records import AskedOf
 from wellread.store.schema.stored_values import GapStatus
-from wellread.text.timecodes import window_of
+from wellread.text.periods import window_of
 from wellread.types import Filters
 
 router = page_router()

@@ -21,7 +21,7 @@ from wellread.ingest.sources.addresses import is_web
 from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import sees_all
-from wellread.library.document_lists import Topic, listed, topics
+from wellread.library.named_things import Topic, listed, topics
 from wellread.library.uploads import keep_upload, uploaded_file, uploads_below
 from wellread.serve.features.feature import ListQuery, Many, Offset
 from wellread.serve.features.home_and_jobs import job as one_job

@@ -37,7 +37,7 @@ from wellread.serve.web.charts import bar_chart
 from wellread.serve.web.neighbourhoods import Neighbourhood, drawing_of, neighbourhood
 from wellread.serve.web.rendering import page_router, shown
 from wellread.store.catalogue.documents.listings import Order
-from wellread.text.timecodes import window_of
+from wellread.text.periods import window_of
 from wellread.types import Filters
 
 router = page_router()

@@ -9,7 +9,6 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select
 
-from wellread.answers import CATALOGUE, NOBODY, VerdictName
 from wellread.store.rights import READ
 from wellread.store.schema.stored_values import REMOVED
 from wellread.store.schema.tables import (
@@ -23,6 +22,7 @@ from wellread.text.english import NUMBER_WORDS
 from wellread.text.names import singular
 from wellread.text.parsed import parse
 from wellread.text.words import plain, stem, words_in
+from wellread.values.answers import CATALOGUE, NOBODY, VerdictName
 
 Plain = Mapping[str, Any]
 MOST_WORDS = 12  # of a question that are counted as what it is about

@@ -27,7 +27,6 @@ from sqlalchemy import (
     update,
 )
 
-from wellread.answers import Answer, Step
 from wellread.codec import from_plain, storable
 from wellread.identity import tagged_hash
 from wellread.store.catalogue.accounts.sign_in_records import note_asked
@@ -64,7 +63,8 @@ from wellread.store.schema.tables import (
     sessions,
     vector_debts,
 )
-from wellread.text.headlines import shortened
+from wellread.text.sentences import shortened
+from wellread.values.answers import Answer, Step
 
 FACTS = [answers.c[name] for name in StoredAnswer.__dataclass_fields__]
 TITLE = 80  # characters of a first question that name a session

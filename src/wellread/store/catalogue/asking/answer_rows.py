@@ -18,7 +18,6 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, update
 
-from wellread.answers import Answer, Related
 from wellread.codec import from_plain, to_plain
 from wellread.store.catalogue.asking.answer_facts_records import write_facts
 from wellread.store.catalogue.documents.lookup import VALUES
@@ -34,6 +33,7 @@ from wellread.store.schema.tables import (
     story_items,
 )
 from wellread.text.sentences import sentence_spans
+from wellread.values.answers import Answer, Related
 
 Plain = dict[str, Any]
 Change = Callable[[str], str]

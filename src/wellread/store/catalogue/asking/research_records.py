@@ -10,17 +10,6 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert, select, update
 
 from wellread.codec import from_plain, to_plain
-from wellread.reports import (
-    NumberedEvent,
-    PlanEvent,
-    ProgressEvent,
-    Report,
-    ReportEvent,
-    ResearchEvent,
-    ResearchPlan,
-    ResearchRequest,
-    RunState,
-)
 from wellread.store.catalogue.asking.answer_removal import titles_of
 from wellread.store.catalogue.asking.answer_rows import (
     Kept,
@@ -40,6 +29,17 @@ from wellread.store.schema.tables import (
     research_reads,
     research_runs,
     research_steps,
+)
+from wellread.values.reports import (
+    NumberedEvent,
+    PlanEvent,
+    ProgressEvent,
+    Report,
+    ReportEvent,
+    ResearchEvent,
+    ResearchPlan,
+    ResearchRequest,
+    RunState,
 )
 
 Plain = Any  # what JSON holds

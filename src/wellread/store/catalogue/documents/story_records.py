@@ -24,7 +24,7 @@ from sqlalchemy import (
 from wellread.store.catalogue.documents import lookup
 from wellread.store.schema.database import AT_ONCE, CataloguePart, chunks, made_of, reading, writing
 from wellread.store.schema.tables import documents, properties, stories, story_items
-from wellread.text.headlines import HEAD, headline
+from wellread.text.sentences import HEAD, headline
 from wellread.types import DocumentFacts, Span
 
 ItemKey = tuple[str, int]  # (document id, start)

@@ -29,7 +29,6 @@ from sqlalchemy import (
     select,
 )
 
-from wellread.answers import NOBODY, VerdictName
 from wellread.store.catalogue.asking.answer_rows import NAMED
 from wellread.store.catalogue.documents.lookup import property_of, put_properties
 from wellread.store.schema.database import CataloguePart, Database, made_of
@@ -46,6 +45,7 @@ from wellread.store.schema.tables import (
     gaps,
     provider_calls,
 )
+from wellread.values.answers import NOBODY, VerdictName
 
 Unit = Literal["hour", "day"]
 PERCENTILES = (0.5, 0.9, 0.95, 0.99)

@@ -19,7 +19,6 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
-from wellread.answers import Answer
 from wellread.codec import from_plain, to_plain
 from wellread.identity import sentence_hash, tagged_hash, words_hash
 from wellread.store.catalogue.asking.answer_records import find_answer
@@ -35,6 +34,7 @@ from wellread.store.schema.database import CataloguePart, chunks
 from wellread.store.schema.stored_values import BetterCitation, Feedback
 from wellread.store.schema.tables import answers, feedback, feedback_marks, notices
 from wellread.types import Span
+from wellread.values.answers import Answer
 
 MarkKind = Literal["harmful", "down", "up"]
 _COLUMNS = ("id", "answer_id", "author", "question", "created_at", "updated_at", "score", "expired")

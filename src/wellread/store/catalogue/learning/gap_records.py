@@ -13,7 +13,6 @@ from typing import Any, TypedDict, Unpack
 
 from sqlalchemy import Connection, func, insert, or_, select, update
 
-from wellread.answers import Answer
 from wellread.codec import storable
 from wellread.identity import sentence_hash, tagged_hash
 from wellread.store.catalogue.asking.answer_records import record_answer
@@ -29,6 +28,7 @@ from wellread.store.catalogue.documents.reindexing import note_deletion
 from wellread.store.schema.database import CataloguePart, chunks
 from wellread.store.schema.stored_values import Gap, GapKind, GapStatus
 from wellread.store.schema.tables import answers, documents, gaps, notices
+from wellread.values.answers import Answer
 
 FACTS = [gaps.c[one.name] for one in fields(Gap)]
 OUTDATED = "what the answer rested on that closed it has changed or gone"

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from sqlalchemy import delete, func, insert, select, update
 
 from wellread.codec import from_plain, to_plain
-from wellread.questions import LearnedPreference, Preferences
 from wellread.store.catalogue.documents.listings import Limits, meeting
 from wellread.store.catalogue.documents.lookup import VALUES
 from wellread.store.schema.database import CataloguePart, made_of
 from wellread.store.schema.tables import answer_citations, answers, documents, notices, preferences
+from wellread.values.question import LearnedPreference, Preferences
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,1 +1,0 @@
-"""The ledger of gaps: clusters, what to write for them, and asking them again."""

@@ -1,1 +1,0 @@
-"""What a base can tell of how it is asked and how it answers."""

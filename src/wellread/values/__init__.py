@@ -1,0 +1,1 @@
+"""The values that travel: what is asked, answered and reported."""
