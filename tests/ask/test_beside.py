@@ -105,6 +105,12 @@ async def test_limits_hold_for_what_is_related(kb: KnowledgeBase) -> None:
     assert not [one for one in done.related if one.kind == "entity"]
 
 
+async def test_a_heading_that_is_a_question_is_asked_next(kb: KnowledgeBase) -> None:
+    done = await asked(kb, "Who pays half of each new boiler?")
+    assert done.suggestions == ("How do I choose a heat pump?",)
+    assert (await asked(kb, done.suggestions[0])).suggestions == (), "it was just asked"
+
+
 async def test_what_is_near_is_named_with_its_heading(kb: KnowledgeBase) -> None:
     done = await asked(kb, "Who pays half of each new boiler?")
     reasons = {one.title: one.reason for one in done.related}
@@ -127,4 +133,4 @@ async def test_the_feature_can_be_switched_off(kb: KnowledgeBase) -> None:
     with open_kb(kb.home, overrides=off, embedder=ReadableEmbedder()) as plain:
         done = await asked(plain, PUMP)
     assert done.citations
-    assert done.related == ()
+    assert (done.related, done.suggestions) == ((), ())

@@ -1,4 +1,4 @@
-"""Answers written out: Markdown with a bibliography."""
+"""Answers written out: Markdown with a bibliography, CSL-JSON; BibTeX read back."""
 
 from __future__ import annotations
 
@@ -6,17 +6,23 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from hypothesis import given as examples
+from hypothesis import strategies as st
 
 from wellread.ask.answer import answer, final
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.library.answer_export import Export, exported
 from wellread.library.recheck import stored_answer
+from wellread.library.works import Work, bibtex, csl_item, escaped, parts_of, works_of
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.values.answers import Question
+from wellread.types import Locator
+from wellread.values.answers import Question, VerdictName
 
 NEWS = (
     {
@@ -34,6 +40,9 @@ NEWS = (
     },
 )
 LENIENT: dict[str, dict[str, object]] = {"qa": {"confidence_threshold": 0.05}}
+# What BibTeX reads of an entry: its kind, key, and fields.
+_ENTRY = re.compile(r"@(\w+)\{([a-z0-9-]+),\n((?:  \w+ = .*,\n)*)\}\n")
+_FIELD = re.compile(r"  (\w+) = (?:\{(.*)\}|([a-z]{3})),\n")
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +119,152 @@ async def test_what_was_removed_is_not_written_out(kb: KnowledgeBase) -> None:
     assert "> **Stale.**" in text
     assert "painted <" not in text
     assert "herald.example" not in text
+    assert exported(kb, stored, whole, Export(form="bibtex")) == ""
+    assert json.loads(exported(kb, stored, whole, Export(form="csl-json"))) == []
+
+
+async def test_sources_are_csl_json(kb: KnowledgeBase) -> None:
+    text = await written(kb, "What was the ferry Osprey bought for?", Export(form="csl-json"))
+    first = json.loads(text)[0]
+    assert first["id"] == "marrane2026ferry"
+    assert first["type"] == "article-newspaper"
+    assert first["title"] == "Ferry *Osprey* [new]"
+    assert first["author"] == [{"literal": "Ilse Marrane"}]
+    assert first["issued"] == {"date-parts": [[2026, 1, 5]]}
+    assert first["note"] == "[1] line 1: quoted"
+
+
+async def test_sources_are_bibtex(kb: KnowledgeBase) -> None:
+    text = await written(kb, "What was the ferry Osprey bought for?", Export(form="bibtex"))
+    entries = read_back(text)
+    assert entries["marrane2026ferry"]["title"] == "{Ferry *Osprey* [new]}"
+    assert entries["marrane2026ferry"]["url"] == "https://herald.example/a%20(1)"
+    assert entries["marrane2026ferry"]["note"] == "jsonl; [1] line 1: quoted"
+    assert (entries["marrane2026ferry"]["year"], entries["marrane2026ferry"]["month"]) == (
+        "2026",
+        "jan",
+    )
+
+
+async def test_a_work_has_the_notes_of_its_own_citations(kb: KnowledgeBase) -> None:
+    given = await final(answer(kb, Question(text="What was the ferry Osprey bought for?")))
+    first = given.citations[0]
+    (other,) = (one.id for one in kb.catalogue.documents("town") if one.id != first.document_id)
+    fair = VerdictName.PARTIAL
+    cited = [
+        first,
+        replace(first, id=2, document_id=other, locator=Locator(label="p. 5\nff.")),
+        replace(first, id=3, locator=Locator(label=""), verdict=fair),
+    ]
+    ferry, pier = works_of(kb, cited)
+    assert ferry.notes == ("[1] line 1: quoted", "[3] partly supported")
+    assert pier.notes == ("[2] p. 5 ff.: quoted",)
+    assert csl_item(ferry)["note"] == "[1] line 1: quoted; [3] partly supported"
+    (entry, _) = read_back(bibtex([ferry, pier])).values()
+    assert entry["note"] == "jsonl; [1] line 1: quoted; [3] partly supported"
+
+
+async def test_two_works_never_share_a_key(kb: KnowledgeBase, tmp_path: Path) -> None:
+    more = {**NEWS[0], "url": "https://herald.example/c", "title": "Ferry Osprey sold again"}
+    (tmp_path / "more.jsonl").write_text(json.dumps(more), encoding="utf-8")
+    add(kb, [str(tmp_path / "more.jsonl")], collection="town")
+    facts = kb.catalogue.documents("town")
+    given = await final(answer(kb, Question(text="What was the ferry Osprey bought for?")))
+    cited = [replace(given.citations[0], document_id=one.id) for one in facts]
+    keys = [one.key for one in works_of(kb, cited)]
+    assert sorted(keys) == ["marrane2026ferry", "marrane2026ferry-2", "source2026pier"]
+
+
+# --- works -----------------------------------------------------------------------------------
+
+
+def read_back(text: str) -> dict[str, dict[str, str]]:
+    """The entries of a BibTeX file, read strictly: nothing may be left over."""
+    entries: dict[str, dict[str, str]] = {}
+    rest = text
+    while rest:
+        entry = _ENTRY.match(rest)
+        assert entry, rest[:200]
+        rest = rest[entry.end() :].removeprefix("\n")
+        key, body = entry.group(2), entry.group(3)
+        fields = {}
+        for name, braced, bare in _FIELD.findall(body):
+            assert is_balanced(braced)
+            fields[name] = braced or bare
+        assert key not in entries
+        assert len(fields) == body.count("\n")
+        entries[key] = fields
+    return entries
+
+
+def is_balanced(text: str) -> bool:
+    """Whether every brace is closed; BibTeX counts those behind a backslash too."""
+    depth = 0
+    for mark in re.findall(r"[{}]", text):
+        depth += 1 if mark == "{" else -1
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+WORK = Work(key="vale2024a", kind="paper", title="A title", url="https://a.example/x")
+
+
+def test_names_have_their_parts() -> None:
+    assert parts_of("Ludwig van Beethoven") == ("Ludwig", "van", "Beethoven")
+    assert parts_of("van Beethoven, Ludwig") == ("Ludwig", "van", "Beethoven")
+    assert parts_of("Rosa Maria Vale") == ("Rosa Maria", "", "Vale")
+    assert parts_of("Plato") == ("", "", "Plato")
+    item = csl_item(replace(WORK, authors=("Ludwig van Beethoven", "Plato")))
+    assert item["author"] == [
+        {"family": "Beethoven", "given": "Ludwig", "non-dropping-particle": "van"},
+        {"literal": "Plato"},
+    ]
+    assert "Beethoven" in bibtex([replace(WORK, authors=("Ludwig van Beethoven",))])
+    assert "author = {van Beethoven, Ludwig and {Plato}}" in bibtex(
+        [replace(WORK, authors=("Ludwig van Beethoven", "Plato"))]
+    )
+
+
+def test_an_organisation_is_one_name() -> None:
+    item = csl_item(replace(WORK, kind="article", authors=("Harbour and Coast Office",)))
+    assert item["author"] == [{"literal": "Harbour and Coast Office"}]
+    text = bibtex([replace(WORK, kind="article", authors=("Harbour and Coast Office",))])
+    assert "author = {{Harbour and Coast Office}}" in text
+
+
+def test_what_is_not_known_is_left_out() -> None:
+    item = csl_item(replace(WORK, url="papers/a.pdf"))
+    assert set(item) == {"id", "type", "title"}
+    (fields,) = read_back(bibtex([replace(WORK, url="papers/a.pdf")])).values()
+    assert set(fields) == {"title", "note"}
+
+
+def test_characters_of_latex_are_written_out() -> None:
+    assert escaped(r"50% of $x_1 & {y}# ~^\ ") == (
+        r"50\% of \$x\_1 \& \textbraceleft{}y\textbraceright{}\# "
+        r"\textasciitilde{}\textasciicircum{}\textbackslash{}"
+    )
+
+
+@examples(
+    title=st.text(max_size=60),
+    author=st.text(max_size=30),
+    url=st.text(max_size=30).map("https://a.example/".__add__),
+)
+def test_whatever_a_source_is_called_the_file_can_be_read(
+    title: str, author: str, url: str
+) -> None:
+    one = replace(
+        WORK,
+        title=title,
+        authors=(author,),
+        url=url,
+        published_at=datetime(2024, 3, 1, tzinfo=UTC),
+        notes=(title, author),
+    )
+    assert set(read_back(bibtex([one]))) == {"vale2024a"}
+    assert json.loads(json.dumps(csl_item(one)))
 
 
 async def test_without_links_a_citation_and_its_source_are_named_alone(
@@ -120,5 +275,7 @@ async def test_without_links_a_citation_and_its_source_are_named_alone(
     with open_kb(home, overrides=bare, embedder=ReadableEmbedder()) as kb:
         asked = "What was the ferry Osprey bought for?"
         text = await written(kb, asked, Export())
+        works = await written(kb, asked, Export(form="csl-json"))
     assert "herald.example" not in text
     assert "Osprey" in text
+    assert "herald.example" in works  # the address of a work is a fact about it

@@ -127,7 +127,7 @@ def test_a_conversation_goes_on(watched: Watched, site: str) -> None:
     expect(page.locator(".list > li").first).to_contain_text("2 questions")
 
 
-@pytest.mark.parametrize(("form", "ending"), [("markdown", ".md")])
+@pytest.mark.parametrize(("form", "ending"), [("markdown", ".md"), ("bibtex", ".bib")])
 def test_an_answer_is_exported(watched: Watched, site: str, form: str, ending: str) -> None:
     page = watched.page
     page.goto(f"{site}/?q=Who+manages+the+tool+library%3F")

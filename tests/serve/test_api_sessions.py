@@ -122,6 +122,8 @@ async def test_answers_are_listed_read_and_checked_again(
     ("form", "kind", "ending"),
     [
         ("markdown", "text/markdown; charset=utf-8", "md"),
+        ("csl-json", "application/vnd.citationstyles.csl+json", "json"),
+        ("bibtex", "application/x-bibtex; charset=utf-8", "bib"),
     ],
 )
 async def test_an_answer_is_exported(

@@ -12,8 +12,10 @@ from typer.testing import CliRunner
 
 from wellread.config import CitationSettings, Style
 from wellread.kb import KnowledgeBase, open_kb
+from wellread.library.works import CSL_TYPES
 from wellread.serve.cli import app, chat_cli
 from wellread.testing.embedding import ReadableEmbedder
+from wellread.types import KINDS
 
 FERRY = "What did the ferry Osprey cost?"
 AGAIN = "How many passengers does it carry?"
@@ -190,9 +192,12 @@ def test_an_answer_is_exported(runner: CliRunner, tmp_path: Path) -> None:
     _, out, _ = run(runner, "answers", "export", "last", "--verdicts")
     assert out.startswith(f"# {FERRY}\n")
     assert "[^1]: quoted" in out
-    path = tmp_path / "out.md"
-    assert run(runner, "answers", "export", "last", "-o", path)[:2] == (0, "")
-    assert path.read_text(encoding="utf-8").startswith(f"# {FERRY}")
+    path = tmp_path / "out.bib"
+    words = ("answers", "export", "last", "--format", "bibtex", "-o", path)
+    assert run(runner, *words)[:2] == (0, "")
+    assert path.read_text(encoding="utf-8").startswith("@misc{")
+    _, out, _ = run(runner, "answers", "export", "last", "--format", "csl-json")
+    assert json.loads(out)[0]["title"] == "The ferry"
     _, out, _ = run(runner, "answers", "export", "last", "--style", "title", "--json")
     body = json.loads(out)
     assert body["format"] == "markdown"
@@ -219,6 +224,7 @@ def test_answers_are_listed_in_a_narrow_terminal_and_named_by_what_is_listed(
 def test_choices_are_the_values_of_settings_and_types() -> None:
     styles = get_args(CitationSettings.model_fields["style"].annotation)
     assert get_args(Style) == styles
+    assert set(CSL_TYPES) == set(KINDS)
 
 
 def test_ask_goes_on_with_a_session_and_writes_anew_when_told(runner: CliRunner) -> None:

@@ -152,8 +152,9 @@ async def _answered(
     for sentence in whole.reply.sentences:
         yield SentenceEvent(sentence=sentence)
     yield clock.lap("citation", len(whole.reply.citations))
-    related = await in_thread(beside, kb, whole.analysis, whole.found.hits, whole.reply)
-    reply = replace(whole.reply, related=related)
+    aside = await in_thread(beside, kb, whole.analysis, whole.found.hits, whole.reply)
+    next_ones = whole.reply.readings or aside.suggestions
+    reply = replace(whole.reply, related=aside.related, readings=next_ones)
     reply = await in_thread(beside_unflagged, kb, reply)
     done = _assemble(whole.analysis, turn, whole.found, reply, clock.steps)
     await in_thread(_record, kb, place, done, question)

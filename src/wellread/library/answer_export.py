@@ -1,14 +1,16 @@
-"""Answers as files for others: Markdown with a bibliography."""
+"""Answers as files for others: Markdown with a bibliography, CSL-JSON, BibTeX."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from wellread.ask.deliver.cite import styled
 from wellread.config import Style
 from wellread.kb import KnowledgeBase
+from wellread.library.works import bibtex, csl_item, notes_of, place_and_verdict, works_of
 from wellread.store.schema.stored_values import StoredAnswer
 from wellread.text.words import harmless
 from wellread.values.answer_text import (
@@ -24,9 +26,14 @@ from wellread.values.answer_text import (
 )
 from wellread.values.answers import NOBODY, Answer, Citation, Sentence
 
-Format = Literal["markdown"]
-MEDIA_TYPES: dict[Format, str] = {"markdown": "text/markdown; charset=utf-8"}
-ENDINGS: dict[Format, str] = {"markdown": "md"}
+Format = Literal["markdown", "csl-json", "bibtex"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+MEDIA_TYPES: dict[Format, str] = {
+    "markdown": "text/markdown; charset=utf-8",
+    "csl-json": "application/vnd.citationstyles.csl+json",
+    "bibtex": "application/x-bibtex; charset=utf-8",
+}
+ENDINGS: dict[Format, str] = {"markdown": "md", "csl-json": "json", "bibtex": "bib"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,9 +41,9 @@ class Export:
     """How an answer is written out.
 
     Attributes:
-        style: the form of the citations; None takes the setting.
-        verdicts: a footnote for each sentence with its verdict and why, and the verdicts in the
-            list of sources.
+        style: the form of the citations in Markdown; None takes the setting.
+        verdicts: in Markdown a footnote for each sentence with its verdict and why, and the
+            verdicts in the list of sources; the other formats have them in any case.
     """
 
     form: Format = "markdown"
@@ -45,9 +52,19 @@ class Export:
 
 
 def exported(kb: KnowledgeBase, stored: StoredAnswer, answer: Answer, wanted: Export) -> str:
-    """``answer`` as the text of a file."""
-    shown = as_rendered(answer, kb.settings.citations)
-    return harmless("\n".join(_markdown(kb, stored, shown, wanted)))
+    """``answer`` as the text of a file.
+
+    Raises:
+        StoreError: the catalogue cannot be read.
+    """
+    if wanted.form == "markdown":
+        shown = as_rendered(answer, kb.settings.citations)
+        return harmless("\n".join(_markdown(kb, stored, shown, wanted)))
+    works = works_of(kb, answer.citations)
+    if wanted.form == "bibtex":
+        return harmless(bibtex(works))
+    items = json.dumps([csl_item(work) for work in works], ensure_ascii=False, indent=2)
+    return harmless(items) + "\n"
 
 
 def _markdown(
@@ -104,21 +121,14 @@ def _sources(citations: Sequence[Citation], *, numbered: bool, verdicts: bool) -
         title = escaped(citation.title)
         named = f"[{title}]({target(citation.url)})" if citation.url else title
         if numbered:
-            label = _place_and_verdict(citation) if verdicts else citation.locator.label
+            label = place_and_verdict(citation) if verdicts else citation.locator.label
             place = f", {escaped(label)}" if label else ""
             yield f"{citation.id}. {named} – {citation.kind}{place}"
         elif citation.document_id not in seen:
-            same = (one for one in citations if one.document_id == citation.document_id)
-            places = (f"[{one.id}] {_place_and_verdict(one)}" for one in same)
-            notes = escaped("; ".join(places)) if verdicts else ""
+            same = [one for one in citations if one.document_id == citation.document_id]
+            notes = escaped("; ".join(notes_of(same))) if verdicts else ""
             yield f"- {named} – {citation.kind}{', ' if notes else ''}{notes}"
         seen.add(citation.document_id)
-
-
-def _place_and_verdict(citation: Citation) -> str:
-    """Where the citation stands in its source, and the verdict of the sentence that it bears."""
-    place = " ".join(citation.locator.label.split())
-    return f"{place}: {citation.verdict.label}" if place else citation.verdict.label
 
 
 def _beside(answer: Answer) -> Iterator[str]:

@@ -280,7 +280,7 @@ class Answer:
         type: what kind of question it was taken for (``questions.QuestionType``).
         standalone: the question as it was understood, where a follow-up was rewritten.
         fallback: why another answerer than the configured one wrote it; empty when none did.
-        suggestions: what an unclear question may mean, to ask next.
+        suggestions: questions that the material asks itself, or that were asked before.
         relaxed: the question's limits that were left out; ``limits`` has all, the asker's too.
         failures: steps that failed and were done without, in words.
         rewritten: whether the question was read with the turns before it.

@@ -1,9 +1,11 @@
-"""What stands beside an answer: related material; and the replies to what is no question.
+"""What stands beside an answer: related material, and questions of the material itself; and the
+replies to what is no question.
 
 All of it comes from what the question's own search found and from the graph around it, so that it
 costs a few small reads and no vector. A source cannot get in by its words: an entity has to be
 linked to one that the question names or the answer cites, a story has to hold a cited item, a
-document has to be found for the question.
+document has to be found for the question. No question is made up: one stands in a heading, or was
+asked before.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from wellread.identity import random_id
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.store.catalogue.documents.relation_network import Neighbour
+from wellread.text.english import POINTING
 from wellread.text.english_followups import (
     BESIDE_A_COURTESY,
     GREETINGS,
@@ -42,6 +45,10 @@ from wellread.values.question import Analysis
 SUBJECTS = 3  # entities whose links are followed
 LOOKED_AT = 12  # links of an entity; a hub's are not read to their end
 TOLD_FROM = 3  # cited items whose stories are looked up
+WELL_RATED = 70  # of 100, from which a past question is worth asking again
+MOST = 3  # questions
+WORDS = range(4, 21)  # of a question that can be asked as it is
+SAME = 0.75  # share of the shorter one's stems in common from which two questions are one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,15 +59,21 @@ class Linked:
     reads: str
 
 
-def beside(
-    kb: KnowledgeBase, analysis: Analysis, hits: Sequence[Hit], reply: Reply
-) -> tuple[Related, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """Up to five things to explore, and questions that the material can answer."""
+
+    related: tuple[Related, ...] = ()
+    suggestions: tuple[str, ...] = ()
+
+
+def beside(kb: KnowledgeBase, analysis: Analysis, hits: Sequence[Hit], reply: Reply) -> Beside:
     """What to name beside ``reply``; nothing when ``features.suggest_related`` is off.
 
     Without ``features.graph_aware`` it is no entity and nothing that leads over one.
     """
     if not kb.settings.features.suggest_related:
-        return ()
+        return Beside()
     cited = _cited(kb, hits, reply)
     near = _near(hits, cited)
     aware = kb.settings.features.graph_aware
@@ -74,7 +87,9 @@ def beside(
     related = _distinct(
         (one for one in mixed if one is not None), {known.title for known in cited.values()}
     )
-    return tuple(related[:RELATED])
+    return Beside(
+        related=tuple(related[:RELATED]), suggestions=_suggestions(kb, analysis.question, near)
+    )
 
 
 # --- what is around --------------------------------------------------------------------------
@@ -152,6 +167,42 @@ def _reads(subject: EntityNode, one: Neighbour) -> str:
     if relation.startswith("← "):
         return f"{one.name} {relation.removeprefix('← ')} {subject.title}"
     return f"{subject.title} {relation} {one.name}"
+
+
+def _past(kb: KnowledgeBase, near: Sequence[Hit]) -> Mapping[str, str]:
+    """Of the documents found, those that are past questions: id to the question, if it is a
+    good one to ask again (well rated, and not a follow-up).
+    """
+    asked = [hit.document.id for hit in near if hit.document.kind == "qa"]
+    if not asked:
+        return {}
+    stored = kb.catalogue.past_questions.of(asked)
+    return {
+        known: one.past.question
+        for known, one in stored.items()
+        if not one.past.flow and (one.past.score is None or one.past.score >= WELL_RATED)
+    }
+
+
+def _suggestions(kb: KnowledgeBase, asked: str, near: Sequence[Hit]) -> tuple[str, ...]:
+    """Past questions and headings of what is near that are questions, none the same as another."""
+    past = _past(kb, near)
+    taken = [parse(asked).stem_set]
+    found: list[str] = []
+    for hit in near:
+        for question in (past.get(hit.document.id, ""), *reversed(_headings(hit))):
+            stems = parse(question).stem_set
+            new = all(len(stems & other) < SAME * min(len(stems), len(other)) for other in taken)
+            if new and _is_question(question) and len(found) < MOST:
+                taken.append(stems)
+                found.append(_flat(question))
+    return tuple(found)
+
+
+def _is_question(text: str) -> bool:
+    """Whether it can be asked as it is: a whole question that points at nothing before it."""
+    words = text.casefold().rstrip("?").split()
+    return text.endswith("?") and len(words) in WORDS and not {*words} & {*POINTING}
 
 
 def _headings(hit: Hit) -> list[str]:

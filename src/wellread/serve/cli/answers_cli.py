@@ -156,7 +156,7 @@ def export_answer(
     ] = False,
     output: Output = None,
 ) -> None:
-    """Write an answer as Markdown."""
+    """Write an answer as Markdown, or its sources as CSL-JSON or BibTeX."""
     terminal = terminal_of(context)
     wanted = Export(form=form, style=style, verdicts=verdicts)
     with terminal.open() as kb:
