@@ -1,4 +1,4 @@
-"""The frozen routes of SPEC 13.1: what they answer to some 200 requests, kept and compared.
+"""The frozen routes of the interface: what they answer to some 200 requests, kept and compared.
 
     python -m benchmarks.contracts record before
     python -m benchmarks.contracts compare before after

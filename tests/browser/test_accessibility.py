@@ -49,6 +49,7 @@ PAGES = (
     "/coverage?row=municipal&column=energy",
     "/usage",
     "/settings",
+    "/docs",
     "/health",
     "/nowhere",
 )

@@ -14,7 +14,6 @@ from pydantic import BaseModel
 from tests.serve.conftest import got, schema_of
 
 from wellread.errors import RequestError
-from wellread.kb import KnowledgeBase
 from wellread.library.recordings import Transcript
 from wellread.library.searches import Surroundings
 from wellread.library.timelines import Timeline
@@ -25,7 +24,6 @@ from wellread.serve.features.documents_found import (
 )
 from wellread.serve.features.material_found import ResultsBody
 from wellread.serve.features.timelines_shown import TimelineBody, TopicsBody, timeline_body
-from wellread.serve.server.app import create_app
 
 DOCS = Path(__file__).parents[2] / "docs" / "api-guide.md"
 MEETING = "Harbour meeting"
@@ -95,12 +93,12 @@ async def test_a_search_goes_on_behind_an_offset(harbour: httpx.AsyncClient) -> 
 @pytest.mark.parametrize(
     ("path", "params", "status", "detail", "hint"),
     [
-        ("/api/search", {}, 400, "query: Field required", "docs/api.md"),
+        ("/api/search", {}, 400, "query: Field required", "at /docs"),
         ("/api/search", {"query": " "}, 400, "the query is empty", "give words"),
-        ("/api/search", {"query": "x", "speakr": "y"}, 400, "speakr: ", "docs/api.md"),
-        ("/api/search", {"query": "x", "limit": "0"}, 400, "limit: ", "docs/api.md"),
-        ("/api/search", {"query": "x", "limit": "many"}, 400, "limit: ", "docs/api.md"),
-        ("/api/search", {"query": "x", "kind": "novel"}, 400, "kind.0: ", "docs/api.md"),
+        ("/api/search", {"query": "x", "speakr": "y"}, 400, "speakr: ", "at /docs"),
+        ("/api/search", {"query": "x", "limit": "0"}, 400, "limit: ", "at /docs"),
+        ("/api/search", {"query": "x", "limit": "many"}, 400, "limit: ", "at /docs"),
+        ("/api/search", {"query": "x", "kind": "novel"}, 400, "kind.0: ", "at /docs"),
         ("/api/search", {"query": "x", "from": "soon"}, 400, "'soon' is not a date", "2025-10"),
         (
             "/api/search",
@@ -121,10 +119,10 @@ async def test_a_search_goes_on_behind_an_offset(harbour: httpx.AsyncClient) -> 
         ("/api/search/date-range", {"query": "x"}, 400, "neither start nor end", "give start"),
         ("/api/search/date-range", {"start": "2026-13"}, 400, "'2026-13'", "write 2025"),
         ("/api/segments/psg_0/context", {}, 404, "no passage 'psg_0'", "search again"),
-        ("/api/segments/psg_0/context", {"before": "51"}, 400, "before: ", "docs/api.md"),
+        ("/api/segments/psg_0/context", {"before": "51"}, 400, "before: ", "at /docs"),
         ("/api/documents/Handbok", {}, 404, "'Handbok'", "similar titles: Handbook"),
         ("/api/documents/meeting", {}, 404, "2 documents have 'meeting'", "Hill meeting"),
-        ("/api/documents", {"order": "size"}, 400, "order: ", "docs/api.md"),
+        ("/api/documents", {"order": "size"}, 400, "order: ", "at /docs"),
         ("/api/videos/Osprey/transcript", {}, 404, "no recording", "there are 4"),
         ("/api/videos/Sounds of the pier/transcript", {}, 400, "no transcript", "as a document"),
         (f"/api/videos/{MEETING}/transcript", {"from": "a"}, 400, "'a' is not a time", "MM:SS"),
@@ -135,7 +133,7 @@ async def test_a_search_goes_on_behind_an_offset(harbour: httpx.AsyncClient) -> 
         ("/api/topics/osprei/timeline", {"topic": "hills"}, 404, "'osprei'", "nothing"),
         ("/api/topics/harbour/timeline", {"kind": "entity"}, 404, "no entity", ""),
         ("/api/topics/harbour/timeline", {"from": "2026", "to": "2025"}, 400, "ends", "swap"),
-        ("/api/topics/harbour/timeline", {"kind": "place"}, 400, "kind: ", "docs/api.md"),
+        ("/api/topics/harbour/timeline", {"kind": "place"}, 400, "kind: ", "at /docs"),
     ],
 )
 async def test_what_cannot_be_served_says_why_and_what_to_do(
@@ -419,9 +417,14 @@ def test_the_documented_look_ups_fit_their_schemas(model: type[BaseModel]) -> No
     assert set(body) == set(schema.model_fields)
 
 
-def test_every_route_is_documented(harbour_kb: KnowledgeBase) -> None:
-    text = DOCS.with_name("api.md").read_text(encoding="utf-8")
-    rows = set(re.findall(r"^\| `[A-Z]+ (/[^`]*)` \| \w", text, re.MULTILINE))
-    paths = set(create_app(harbour_kb).openapi()["paths"])
-    elsewhere = {path for path in paths if path.startswith("/v1/")}  # docs/programs.md
-    assert paths - elsewhere == rows
+async def test_every_route_and_body_is_on_the_page_of_the_interface(
+    harbour: httpx.AsyncClient,
+) -> None:
+    described = (await harbour.get("/openapi.json")).json()
+    page = (await harbour.get("/docs", headers={"accept": "text/html"})).text
+    for path, methods in described["paths"].items():
+        for method in methods:
+            assert f"<h3><code>{method.upper()} {path}</code></h3>" in page
+    bodies = set(described["components"]["schemas"]) - {"HTTPValidationError", "ValidationError"}
+    assert set(re.findall(r'<section id="(\w+)"><h3>', page)) == bodies
+    assert set(re.findall(r'<a href="#(\w+)">\w+</a>', page)) <= bodies

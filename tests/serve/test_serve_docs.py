@@ -16,7 +16,7 @@ from wellread.config import settings_table
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.serve.api.ask_api import AskRequest
-from wellread.serve.api.doc_pages import api_page, settings_page
+from wellread.serve.api.doc_pages import settings_page
 from wellread.serve.api.research_api import ResearchAsked, StartRequest
 from wellread.serve.features.answer_forms import QueryResponse
 from wellread.serve.features.answering import AskResponse
@@ -43,10 +43,6 @@ def examples(name: str) -> list[str]:
 
 def test_the_page_of_settings_is_what_the_program_writes() -> None:
     assert (DOCS / "settings.md").read_text(encoding="utf-8") == settings_page()
-
-
-def test_the_reference_of_the_interface_is_what_the_program_writes() -> None:
-    assert (DOCS / "api.md").read_text(encoding="utf-8") == api_page()
 
 
 def test_the_page_of_settings_has_every_setting_with_its_help() -> None:

@@ -265,6 +265,7 @@ EXAMPLES: dict[str, list[Example]] = {
     "POST /notices/seen": form("/notices/seen", {"notice": "{f_notice}"}),
     "GET /usage": page("/usage"),
     "GET /settings": page("/settings"),
+    "GET /docs": page("/docs"),
     "GET /health": page("/health"),
     "POST /health/verify": form("/health/verify"),
     "POST /health/repair": form("/health/repair", {"confirmed": "yes"}),

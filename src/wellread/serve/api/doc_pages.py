@@ -1,20 +1,21 @@
-"""Writes pages of documentation: ``python -m wellread.serve.api.doc_pages api > docs/api.md``.
+"""The reference of the interface (the page ``/docs``) and of the settings (``docs/settings.md``).
 
-``settings`` instead of ``api`` writes ``docs/settings.md``. Tests compare both with what is there.
+``python -m wellread.serve.api.doc_pages > docs/settings.md``; a test compares the two.
 """
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from fastapi import FastAPI
-
 from wellread.config import ALIASES, settings_table
-from wellread.serve.api.interface import API_ROUTERS
 
 Schema = Mapping[str, Any]
+Words = tuple[tuple[str, str], ...]  # each with the name of the body that it leads to
+_OR: Words = ((" or ", ""),)
 OURS = ("HTTPValidationError", "ValidationError")  # of the framework; ours is ErrorBody
 
 
@@ -23,7 +24,7 @@ def settings_page() -> str:
     lines = [
         "# Settings",
         "",
-        "<!-- Written by `python -m wellread.serve.api.doc_pages settings`; a test compares. -->",
+        "<!-- Written by `python -m wellread.serve.api.doc_pages`; a test compares. -->",
         "",
         "Values come from, in falling order of strength: arguments, `WELLREAD_*` environment",
         "variables, the short `QA_*` variables, `wellread.yaml` in the home, the defaults. In",
@@ -40,7 +41,7 @@ def settings_page() -> str:
         "| setting | default | environment variable | what it does |",
         "|---|---|---|---|",
         *(
-            f"| `{row.name}` | {_default(row.default, none='(empty)')} "
+            f"| `{row.name}` | {_shown_default(row.default, none='(empty)')} "
             f"| `{row.variable}` | {row.help} |"
             for row in settings_table()
         ),
@@ -57,114 +58,115 @@ def settings_page() -> str:
     return "\n".join(lines)
 
 
-def api_page() -> str:
-    """The reference of the HTTP interface, as Markdown."""
-    app = FastAPI(title="Wellread", version="any")
-    for router in API_ROUTERS:
-        app.include_router(router)
-    document = app.openapi()
-    routes = [
-        (f"{method.upper()} {path}", route)
-        for path, methods in document["paths"].items()
-        for method, route in methods.items()
-    ]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """What an OpenAPI document says, in the order in which a page tells it.
+
+    Attributes:
+        routes: each with ``name`` ("GET /api/search"), ``told``, ``given`` (the parameters),
+            ``takes`` and ``replies``.
+        bodies: each with ``name``, ``told`` and ``fields``, or the ``values`` it may take.
+    """
+
+    routes: tuple[Schema, ...]
+    bodies: tuple[Schema, ...]
+
+
+def reference(document: Schema) -> Reference:
+    """The reference that an OpenAPI document makes."""
     schemas = document["components"]["schemas"]
-    return "\n".join(
-        [
-            "# The HTTP interface: reference",
-            "",
-            "<!-- Written by `python -m wellread.serve.api.doc_pages api`; a test compares. -->",
-            "",
-            "Every route, parameter and field. [api-guide.md](api-guide.md) explains them with",
-            "examples; a running server has the same at `/openapi.json`.",
-            "",
-            "| route | what it does |",
-            "|---|---|",
-            *(f"| `{name}` | {_told(route)} |" for name, route in routes),
-            "",
-            "# Routes",
-            "",
-            *(line for name, route in routes for line in _route(name, route)),
-            "# Bodies",
-            "",
-            *(
-                line
-                for name, schema in sorted(schemas.items())
-                if name not in OURS
-                for line in _body(name, schema)
-            ),
-        ]
+    return Reference(
+        routes=tuple(
+            _route(f"{method.upper()} {path}", route)
+            for path, methods in document["paths"].items()
+            for method, route in methods.items()
+        ),
+        bodies=tuple(
+            _body(name, schema) for name, schema in sorted(schemas.items()) if name not in OURS
+        ),
     )
 
 
-def _route(name: str, route: Schema) -> list[str]:
-    lines = [f"## `{name}`", "", _told(route, whole=True), ""]
-    if given := route.get("parameters"):
-        lines += ["| parameter | in | values | default | meaning |", "|---|---|---|---|---|"]
-        for each in given:
-            schema = each["schema"]
-            default = "required" if each["required"] else _default(schema.get("default"))
-            cells = (each["in"], _type(schema), default, each.get("description", ""))
-            lines.append(f"| `{each['name']}` | {' | '.join(cells)} |")
-        lines.append("")
-    if "requestBody" in route:
-        lines += [f"Takes: {_content(route['requestBody'])}", ""]
-    for status, reply in route["responses"].items():
-        if status == "422":  # the framework's word for what is a 400 here
-            continue
-        told = reply["description"] if status != "200" else "the reply"
-        lines.append(f"- {status}: {told}, {_content(reply)}")
-    return [*lines, ""]
+def _route(name: str, route: Schema) -> Schema:
+    replies = route["responses"].items()
+    return {
+        "name": name,
+        "told": _told(route),
+        "given": [
+            {
+                "name": each["name"],
+                "place": each["in"],
+                "values": _values(each["schema"]),
+                "default": "required" if each["required"] else _default(each["schema"]),
+                "told": each.get("description", ""),
+            }
+            for each in route.get("parameters", ())
+        ],
+        "takes": _content(route["requestBody"]) if "requestBody" in route else (),
+        # 422 is the framework's word for what is a 400 here.
+        "replies": [
+            {"status": status, "told": reply["description"], "body": _content(reply)}
+            for status, reply in replies
+            if status != "422"
+        ],
+    }
 
 
-def _body(name: str, schema: Schema) -> list[str]:
-    lines = [f"## {name}", "", _told(schema, whole=True), ""]
-    if "properties" not in schema:
-        return [*lines, _type(schema), ""]
+def _body(name: str, schema: Schema) -> Schema:
     required = schema.get("required", ())
-    lines += ["| field | values | default | meaning |", "|---|---|---|---|"]
-    for field, each in schema["properties"].items():
-        default = "" if field in required else _default(each.get("default"))
-        lines.append(f"| `{field}` | {_type(each)} | {default} | {each.get('description', '')} |")
-    return [*lines, ""]
+    fields = [
+        {
+            "name": field,
+            "values": _values(each),
+            "default": "" if field in required else _default(each),
+            "told": each.get("description", ""),
+        }
+        for field, each in schema.get("properties", {}).items()
+    ]
+    return {"name": name, "told": _told(schema), "fields": fields, "values": _values(schema)}
 
 
-def _content(holder: Schema) -> str:
+def _content(holder: Schema) -> Words:
     kinds = holder.get("content", {})
     found = next((each["schema"] for each in kinds.values() if each.get("schema")), None)
-    return _type(found) if found else "no JSON"
+    return _values(found) if found else (("no JSON", ""),)
 
 
-def _type(schema: Schema) -> str:
-    """What values a field takes, in words."""
+def _values(schema: Schema) -> Words:
+    """What values a field takes, in words, each with the body that it leads to, if any."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
-        return f"[{name}](#{name.lower()})"
+        return ((name, name),)
     if "anyOf" in schema:
-        return " or ".join(_type(each) for each in schema["anyOf"])
+        either = [_values(each) for each in schema["anyOf"]]
+        return tuple(word for at, words in enumerate(either) for word in (*_OR[: at > 0], *words))
     if "enum" in schema or "const" in schema:
-        return ", ".join(f"`{each}`" for each in schema.get("enum", [schema.get("const")]))
+        return ((", ".join(map(str, schema.get("enum", [schema.get("const")]))), ""),)
     kind = schema.get("type", "any")
     if kind == "array":
-        return f"list of {_type(schema.get('items', {}))}"
+        return (("list of ", ""), *_values(schema.get("items", {})))
     if kind == "object" and isinstance(schema.get("additionalProperties"), dict):
-        return f"map to {_type(schema['additionalProperties'])}"
+        return (("map to ", ""), *_values(schema["additionalProperties"]))
     bounds = [
         f"{word} {schema[key]}"
         for key, word in (("minimum", "from"), ("maximum", "to"), ("format", "as"))
         if key in schema
     ]
-    return " ".join([kind, *bounds])
+    return ((" ".join([kind, *bounds]), ""),)
 
 
-def _told(thing: Schema, *, whole: bool = False) -> str:
-    """The first sentence of a description, or its first paragraph, on one line."""
+def _told(thing: Schema) -> str:
+    """The first paragraph of a description, on one line."""
     paragraph = str(thing.get("description", "")).partition("\n\n")[0]
-    text = " ".join(paragraph.replace("``", "`").split())
-    return text if whole else text.partition(". ")[0].rstrip(".")
+    return " ".join(paragraph.replace("``", "").split())
 
 
-def _default(value: object, *, none: str = "null") -> str:
+def _default(schema: Schema) -> str:
+    value = schema.get("default")
+    return "" if value is None or value in ("", [], ()) else json.dumps(value)
+
+
+def _shown_default(value: object, *, none: str = "null") -> str:
     if value is None:
         return none
     if value in ("", (), []):
@@ -174,7 +176,5 @@ def _default(value: object, *, none: str = "null") -> str:
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
 
-PAGES: Mapping[str, Callable[[], str]] = {"api": api_page, "settings": settings_page}
-
 if __name__ == "__main__":
-    sys.stdout.write(PAGES[sys.argv[1]]())
+    sys.stdout.write(settings_page())

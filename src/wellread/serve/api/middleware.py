@@ -21,7 +21,7 @@ from wellread.serve.error_shapes import (
 )
 from wellread.serve.guards.refusals import Refusals
 
-SEE = "The format is described in /openapi.json and docs/api.md."
+SEE = "The format is described at /docs and in /openapi.json."
 SEE_OPENAI = "docs/programs.md has the routes and fields of /v1."
 _HINTS = {
     404: SEE,

@@ -134,7 +134,7 @@ def query(
 
     wellread query '{"form": "count", "of": "articles", "where": {"authors": ["Ada Moss"]}}'
 
-    The fields are those of POST /api/catalogue (docs/api.md).
+    The fields are those of POST /api/catalogue (/docs of a server).
     """
     terminal = terminal_of(context)
     asked = _fields(fields)
@@ -163,7 +163,7 @@ def _fields(fields: str) -> CatalogueRequest:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         detail = f"{where}: {first['msg']}" if where else first["msg"]
-        raise RequestError(detail, hint="the fields are described in docs/api.md") from error
+        raise RequestError(detail, hint="the fields are described at /docs of a server") from error
 
 
 # --- show: one thing by its name, or a list of those there are -------------------------------

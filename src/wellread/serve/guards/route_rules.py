@@ -136,6 +136,7 @@ ask    POST    /preferences
 ask    POST    /preferences/learned
 ask    POST    /notices/seen
 admin  GET     /usage
+read   GET     /docs
 admin  GET     /settings
 admin  GET     /health
 admin  POST    /health/verify

@@ -86,7 +86,7 @@ def create_app(kb: KnowledgeBase, *, demand_users: bool = False) -> FastAPI:
         if traces is not None:
             await to_thread.run_sync(traces.close)
 
-    # No /docs: that page loads scripts from elsewhere. The description is at /openapi.json.
+    # The framework's pages load scripts from elsewhere; /docs is a page of ours.
     app = FastAPI(
         title="Wellread",
         version=version("wellread"),

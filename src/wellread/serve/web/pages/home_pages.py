@@ -14,6 +14,7 @@ from wellread.errors import RequestError
 from wellread.ingest.integrity.verify import VerifyReport
 from wellread.kb.language_models import dollars
 from wellread.kb.seen_by import sees_all
+from wellread.serve.api.doc_pages import reference
 from wellread.serve.features.figures import ANSWERS_MEASURED, StepLatency, step_latencies
 from wellread.serve.features.home_and_jobs import (
     MOST_DAYS,
@@ -27,7 +28,7 @@ from wellread.serve.features.home_and_jobs import (
 from wellread.serve.guards.route_rules import Kb, WholeKb
 from wellread.serve.views import PlainShape
 from wellread.serve.web.charts import stack_chart
-from wellread.serve.web.rendering import page_router, shown
+from wellread.serve.web.rendering import drawn, page_router, shown
 from wellread.serve.web.runs import HealthChecks
 
 router = page_router()
@@ -111,6 +112,13 @@ class Setting(PlainShape):
     origin: str
     changed: bool
     help: str
+
+
+@router.get("/docs")
+def interface(request: Request) -> Response:
+    """The reference of the HTTP interface."""
+    told = reference(request.app.openapi())
+    return drawn(request, "reference.html", {"routes": told.routes, "bodies": told.bodies})
 
 
 class SettingsPageBody(PlainShape):
