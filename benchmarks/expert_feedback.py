@@ -38,7 +38,7 @@ from wellread.ask.retrieve.past_questions import corrections
 from wellread.evaluation.scores import bootstrap
 from wellread.identity import sentence_hash, tagged_hash, words_hash
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.learning.feedback_records import FeedbackMark
+from wellread.store.catalogue.feedback_records import FeedbackMark
 from wellread.store.schema.stored_values import BetterCitation, Feedback, SentenceRating
 from wellread.text.sentences import sentence_spans
 from wellread.types import DocumentFacts, Locator, Span

@@ -44,7 +44,7 @@ from benchmarks.sets.items import MTRAG
 from benchmarks.sets.judged import Query
 from benchmarks.sets.reading import read_lines
 from wellread.ask.retrieve.search import search
-from wellread.ask.understand.followups.rewrite import Rewritten, Turn, standalone
+from wellread.ask.understand.rewrite import Rewritten, Turn, standalone
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.evaluation.scores import Interval, bootstrap, paired_difference, percentile
 from wellread.kb import KnowledgeBase

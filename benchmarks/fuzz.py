@@ -30,8 +30,8 @@ from docutils.core import publish_string
 
 from benchmarks.paths import ROOT, eval_data
 from benchmarks.record import save
-from wellread.ingest.parsing.parse import Parsed, ParseRequest
-from wellread.ingest.parsing.workers import WorkerPool
+from wellread.ingest.pipeline.parse import Parsed, ParseRequest
+from wellread.ingest.pipeline.workers import WorkerPool
 
 SECONDS = 60.0
 MEBIBYTES = 3072

@@ -31,8 +31,8 @@ from reportlab.pdfgen.canvas import Canvas
 
 from benchmarks.paths import CACHE
 from benchmarks.record import save
-from wellread.ingest.parsing.parse import Parsed, ParseRequest
-from wellread.ingest.parsing.workers import WorkerPool
+from wellread.ingest.pipeline.parse import Parsed, ParseRequest
+from wellread.ingest.pipeline.workers import WorkerPool
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 

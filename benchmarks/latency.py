@@ -27,7 +27,7 @@ from wellread.ask.retrieve.ranking import weighted
 from wellread.ask.retrieve.search import CLOSER_LOOKED, LOWEST, search
 from wellread.evaluation.scores import percentile
 from wellread.kb import KnowledgeBase
-from wellread.models.readers.open_reader import closeness
+from wellread.models.open_reader import closeness
 from wellread.types import Filters
 from wellread.values.answers import Question
 

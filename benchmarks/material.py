@@ -24,8 +24,8 @@ from benchmarks.ingest import subset
 from benchmarks.paths import CACHE
 from wellread.identity import document_id, passage_id, version_of
 from wellread.ingest.loaders.base import LoaderLimits, Source
-from wellread.ingest.parsing.kinds import load
-from wellread.ingest.parsing.parse import split
+from wellread.ingest.pipeline.kinds import load
+from wellread.ingest.pipeline.parse import split
 from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens
 from wellread.store.base import IndexRow

@@ -22,7 +22,7 @@ from typing import Any
 from benchmarks.paths import ROOT, eval_data
 from benchmarks.record import save
 from wellread.ingest.loaders.base import LoaderLimits, Source
-from wellread.ingest.parsing import kinds
+from wellread.ingest.pipeline import kinds
 from wellread.ingest.settings.collection import CollectionSettings
 from wellread.ingest.settings.mapping import SourceRules, tree_edges
 from wellread.ingest.sources.discover import FoundFile, find_files

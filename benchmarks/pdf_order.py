@@ -31,7 +31,7 @@ from benchmarks.paths import eval_data
 from benchmarks.record import save
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source
-from wellread.ingest.parsing import kinds
+from wellread.ingest.pipeline import kinds
 from wellread.types import Document, PageMark
 
 FOLDERS = ("aragog/pdf", "docling_pdfs")

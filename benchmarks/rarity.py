@@ -2,7 +2,7 @@
 
     python -m benchmarks.rarity --sets hotpot,scifact
 
-Closeness (``models/readers/open_reader.py``) weighs a question's words by how few of the 60
+Closeness (``models/open_reader.py``) weighs a question's words by how few of the 60
 candidates hold them. Here the same candidates are put in order again with the rarity of the whole
 base (passages that hold the word), with the mean of both, with every word worth the same, and, as
 shipped but for that, with other weights of a title that holds the words.
@@ -26,7 +26,7 @@ from benchmarks.sets.judged import JudgedSet, Query, ranking
 from wellread.ask.retrieve import search
 from wellread.evaluation.scores import bootstrap, paired_difference
 from wellread.kb import KnowledgeBase
-from wellread.models.readers import open_reader
+from wellread.models import open_reader
 from wellread.text.words import stem
 from wellread.types import Candidate, Filters, Passage
 

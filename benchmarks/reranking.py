@@ -30,7 +30,7 @@ from wellread.ask.retrieve.search import search
 from wellread.evaluation.scores import Measure, bootstrap, paired_difference
 from wellread.kb import KnowledgeBase
 from wellread.models.base import Excerpt, Scores
-from wellread.models.readers.trained_reader import TrainedModel, TrainedReader
+from wellread.models.trained_reader import TrainedModel, TrainedReader
 from wellread.types import Candidate, Filters
 
 SHARES = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)

@@ -34,7 +34,7 @@ from benchmarks.research_kills import SHIPPED, write_sample
 from wellread.config import GenerationSettings
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import LanguageModel, ModelUsage, Piece, Prompt, TextDelta
-from wellread.models.language.open_language_model import open_model
+from wellread.models.open_language_model import open_model
 from wellread.research.research import last_report, research, usual_limits
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans

@@ -40,7 +40,7 @@ from benchmarks.record import save
 from benchmarks.sets.items import MTRAG
 from benchmarks.sets.reading import read_lines
 from wellread.ask.retrieve.search import search
-from wellread.ask.understand.followups.conversation import opened
+from wellread.ask.understand.conversation import opened
 from wellread.evaluation.scores import Interval, bootstrap, paired_difference
 from wellread.identity import document_id, tagged_hash, version_of
 from wellread.kb import KnowledgeBase, open_kb

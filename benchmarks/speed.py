@@ -43,7 +43,7 @@ from wellread.evaluation.report import ALL
 from wellread.evaluation.scores import percentile
 from wellread.kb import KnowledgeBase
 from wellread.kb.index_parts import INDEX_FOLDER
-from wellread.models.readers.trained_reader import PairReading, TrainedModel
+from wellread.models.trained_reader import PairReading, TrainedModel
 from wellread.store.index.lance import PROBES, REFINE
 from wellread.store.index.lance_tables import table_name
 from wellread.types import Filters
@@ -211,7 +211,7 @@ def processes(home: Path) -> dict[str, float]:
     """Seconds of new processes: wall clock, and processor time of a parser that starts."""
     program = str(Path(sys.executable).with_name("wellread"))
     asked = iter(questions(pattern(), COLD_RUNS + 1, seed=3))
-    parser = [sys.executable, "-m", "wellread.ingest.parsing.worker", PARSER_MEMORY]
+    parser = [sys.executable, "-m", "wellread.ingest.pipeline.worker", PARSER_MEMORY]
     seconds: Times = {}
     for number in range(COLD_RUNS + 1):
         commands = {

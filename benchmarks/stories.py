@@ -31,8 +31,8 @@ from wellread.ask.retrieve.story_search import StoryQuery, find_stories
 from wellread.identity import document_id, tagged_hash
 from wellread.ingest.joining.story_clusters import Clusters
 from wellread.ingest.joining.story_refresh import refresh
-from wellread.ingest.parsing.parse import split
 from wellread.ingest.pipeline.commit import index_rows
+from wellread.ingest.pipeline.parse import split
 from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens
 from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord

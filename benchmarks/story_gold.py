@@ -20,7 +20,7 @@ from pathlib import Path
 from benchmarks.paths import eval_data
 from wellread.ingest.joining.story_refresh import news_items
 from wellread.ingest.loaders.base import LoaderLimits, Source
-from wellread.ingest.parsing.kinds import load
+from wellread.ingest.pipeline.kinds import load
 from wellread.text.sentences import HEAD, headline
 from wellread.types import Document, Span
 

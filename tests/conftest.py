@@ -25,10 +25,10 @@ from tests.doubles.one_thread import ONE_THREAD
 from tests.doubles.postgres_server import VARIABLE, Databases, programs, running
 
 from wellread import plugins
+from wellread.models import trained_reader
 from wellread.models.embedders import local_embedder
 from wellread.models.embedders.local_embedder import LocalEmbedder
 from wellread.models.onnx_runtime import open_session
-from wellread.models.readers import trained_reader
 from wellread.store.catalogue import Catalogue
 from wellread.store.schema import sqlite
 from wellread.store.schema.database import upgrade

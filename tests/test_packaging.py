@@ -24,7 +24,7 @@ PACKAGE = Path(wellread.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 # Only what the setting names loads these, and only after a check that they are installed.
 WITH_LLM = {
-    "models/language/hosted.py",
+    "models/hosted.py",
     "models/recording.py",
 }
 PROVIDERS = ("anthropic", "google", "openai")
@@ -255,8 +255,8 @@ import sys
 for name in ("pydantic_ai", "openai", "opensearchpy"):
     sys.modules[name] = None
 import wellread.serve.cli, wellread.serve.cli.ask_cli, wellread.ask.answer, wellread.ingest.run
-import wellread.serve.server.app, wellread.models.readers.open_reader
-import wellread.models.language.open_language_model
+import wellread.serve.server.app, wellread.models.open_reader
+import wellread.models.open_language_model
 """
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False

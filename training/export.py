@@ -20,7 +20,7 @@ from onnxruntime.quantization import QuantType, quantize_dynamic
 from training.fused_attention import DOMAIN, fuse
 from training.model import Reader, Size, layers_of
 from training.smoothing import PASSAGES, example_batches, smooth
-from wellread.models.readers.trained_reader import NO_SENTENCE
+from wellread.models.trained_reader import NO_SENTENCE
 
 INPUTS = ("ids", "sentence", "mask")
 OUTPUTS = ("answers", "chosen", "entails")

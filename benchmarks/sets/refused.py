@@ -19,7 +19,7 @@ from benchmarks.sets.far_worded import FAR_WORDED
 from benchmarks.sets.items import MTRAG
 from benchmarks.sets.meetings import MENTIONS
 from benchmarks.sets.reading import CLAPNQ, XQUAD, Record, covid_papers, read_lines
-from wellread.ask.understand.followups.rewrite import Turn, standalone
+from wellread.ask.understand.rewrite import Turn, standalone
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.types import DocumentFacts

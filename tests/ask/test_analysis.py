@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wellread.ask.understand.analyse import analyse
-from wellread.ask.understand.followups.rewrite import Turn, standalone
+from wellread.ask.understand.rewrite import Turn, standalone
 from wellread.ask.understand.vocabulary import Vocabulary, forms_of, people
 from wellread.errors import RequestError
 from wellread.store.catalogue.documents.entity_nodes import EntityNode

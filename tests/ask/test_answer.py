@@ -262,7 +262,7 @@ BY_WORDS: dict[str, dict[str, object]] = {"reader": {"answers": "lexical"}}
 async def test_a_reader_that_fails_shows_in_the_answer(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wellread.models.readers.trained_reader.FILE", "gone.onnx")
+    monkeypatch.setattr("wellread.models.trained_reader.FILE", "gone.onnx")
     with open_kb(home, overrides=LENIENT, embedder=ReadableEmbedder()) as kb:
         given = await ask(kb, "When does the ferry leave the harbour?")
         assert given.answered_by == "extractive"

@@ -14,7 +14,7 @@ from tests.doubles import forked
 
 from wellread.ask.answer import answer, final
 from wellread.ask.deliver.answer_reuse import look, normalised
-from wellread.ask.understand.followups.conversation import Opened
+from wellread.ask.understand.conversation import Opened
 from wellread.errors import ModelError
 from wellread.ingest.integrity.purge import purge, traces
 from wellread.ingest.integrity.verify import verify

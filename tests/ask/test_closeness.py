@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.models.readers import open_reader as close_by
-from wellread.models.readers.open_reader import closeness, room_for_words
+from wellread.models import open_reader as close_by
+from wellread.models.open_reader import closeness, room_for_words
 
 WORDS = "ferry harbour engine tide possibility dying sky news kelp lichen 2021 café".split()
 

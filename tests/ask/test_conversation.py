@@ -9,8 +9,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from wellread.ask.understand.followups.conversation import MOST_TURNS, Opened, opened, turn_of
-from wellread.ask.understand.followups.rewrite import Turn
+from wellread.ask.understand.conversation import MOST_TURNS, Opened, opened, turn_of
+from wellread.ask.understand.rewrite import Turn
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import LanguageModel

@@ -23,7 +23,7 @@ from wellread.ingest.remove import remove_documents
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.research.research import last_report, research
-from wellread.store.catalogue.learning.feedback_records import FeedbackMark
+from wellread.store.catalogue.feedback_records import FeedbackMark
 from wellread.store.schema.stored_values import BetterCitation, Feedback, SentenceRating
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
@@ -466,9 +466,9 @@ from pathlib import Path
 from tests.ingest.adding_process import parse_alone
 from wellread.ingest.run import add
 from wellread.kb import open_kb
-from wellread.store.catalogue.learning.feedback_records import Expiry
+from wellread.store.catalogue.feedback_records import Expiry
 from wellread.testing.embedding import ReadableEmbedder
-import wellread.store.catalogue.learning.feedback_records as expiry
+import wellread.store.catalogue.feedback_records as expiry
 
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from wellread.ask.aggregate.execute import execute
-from wellread.ask.aggregate.queries.query import CatalogueQuery, Noun
-from wellread.ask.aggregate.queries.result import AggregateResult
+from wellread.ask.aggregate.read.query import CatalogueQuery, Noun
+from wellread.ask.aggregate.read.result import AggregateResult
 from wellread.ask.plan import catalogued, find
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of

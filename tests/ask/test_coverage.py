@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from wellread.ask.aggregate.queries.result import AggregateResult
+from wellread.ask.aggregate.read.result import AggregateResult
 from wellread.ask.plan import catalogued
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from wellread.ask.aggregate.queries.result import AggregateResult
+from wellread.ask.aggregate.read.result import AggregateResult
 from wellread.ask.plan import catalogued
 from wellread.ask.retrieve.ranking import Found
 from wellread.ask.understand.analyse import analyse

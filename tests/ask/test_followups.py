@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wellread.ask.understand.followups.rewrite import Rewritten, Turn, standalone
+from wellread.ask.understand.rewrite import Rewritten, Turn, standalone
 from wellread.ask.understand.vocabulary import Vocabulary, people
 from wellread.text.parsed import parse
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from wellread.ask.aggregate.queries.result import AggregateResult
+from wellread.ask.aggregate.read.result import AggregateResult
 from wellread.ask.plan import clearly_related, relational
 from wellread.ask.retrieve.ranking import Found
 from wellread.ask.understand.analyse import analyse

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from wellread.ask.answer import answer, final
-from wellread.ask.understand.followups.rewrite import Turn, standalone
 from wellread.ask.understand.question_parts import goes_on
+from wellread.ask.understand.rewrite import Turn, standalone
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ingest.loaders.front_matter import date_in_name
 from wellread.ingest.run import add

@@ -16,7 +16,7 @@ from tests.ask.test_prompts import recorded
 from wellread.ask import planning_call as module
 from wellread.ask.answer import answer, final
 from wellread.ask.planning_call import SCHEMA, plan_prompt
-from wellread.ask.understand.followups.rewrite import Turn
+from wellread.ask.understand.rewrite import Turn
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.errors import ModelError
 from wellread.ingest.run import add

@@ -13,7 +13,7 @@ from wellread.ask.retrieve.search import SourceRating, search
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.features.answer_forms import explanation
-from wellread.store.catalogue.learning.feedback_records import FeedbackMark, MarkKind
+from wellread.store.catalogue.feedback_records import FeedbackMark, MarkKind
 from wellread.store.schema.stored_values import Feedback
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters, Hit

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from wellread.ask.aggregate.queries.result import AggregateResult, Place, Row
+from wellread.ask.aggregate.read.result import AggregateResult, Place, Row
 from wellread.ask.answer import answer, final
 from wellread.ask.deliver.reply import Reply
 from wellread.ask.deliver.tell import SHOWN_ROWS, tell

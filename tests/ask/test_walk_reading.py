@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from benchmarks.train_walks import examples, known_words, masked_words
 
-from wellread.ask.aggregate.queries.query import Sense
 from wellread.ask.aggregate.read.catalogue_reading import TEXTS
+from wellread.ask.aggregate.read.query import Sense
 from wellread.ask.aggregate.read.read_walks import Relations, family_of, plain_words
 from wellread.ask.aggregate.read.walk_reading import (
     FLAGS,

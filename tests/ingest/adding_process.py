@@ -12,9 +12,9 @@ import pytest
 from tests.ingest.fault_points import ADDING, strike
 
 from wellread.ingest import run
-from wellread.ingest.parsing.parse import Parsed, ParseRequest, parse
-from wellread.ingest.parsing.workers import WorkerPool
 from wellread.ingest.pipeline import commit
+from wellread.ingest.pipeline.parse import Parsed, ParseRequest, parse
+from wellread.ingest.pipeline.workers import WorkerPool
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder
 

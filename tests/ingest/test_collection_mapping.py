@@ -10,7 +10,7 @@ import pytest
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import ENTRIES, LoaderLimits, Source
-from wellread.ingest.parsing import kinds
+from wellread.ingest.pipeline import kinds
 from wellread.ingest.settings.collection import CollectionSettings
 from wellread.ingest.settings.mapping import SourceRules, tree_edges
 from wellread.types import Document, Relation

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from wellread.ingest.parsing.parse import safe_addresses
+from wellread.ingest.pipeline.parse import safe_addresses
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder

@@ -15,7 +15,7 @@ from pptx import Presentation
 from reportlab.pdfgen.canvas import Canvas
 
 from wellread.ingest.loaders.base import LoaderLimits
-from wellread.ingest.parsing import kinds
+from wellread.ingest.pipeline import kinds
 from wellread.testing.loader import source_of
 
 SEEN = "The mooring fee is due in March, and the desk in the harbour office takes it in cash."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wellread.ingest.loaders.base import LoaderLimits
-from wellread.ingest.parsing import kinds
+from wellread.ingest.pipeline import kinds
 from wellread.testing.loader import source_of
 from wellread.types import Document, HeadingMark, Span
 from wellread.values.locators import Marks

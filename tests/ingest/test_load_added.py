@@ -18,8 +18,8 @@ from tests.conftest import PlaceModel
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source
-from wellread.ingest.parsing import kinds
-from wellread.ingest.parsing.parse import no_loader
+from wellread.ingest.pipeline import kinds
+from wellread.ingest.pipeline.parse import no_loader
 from wellread.testing.loader import LoaderContract, Quote
 
 MODULE = Path(__file__).parents[1] / "plugins" / "tiny_epub.py"

@@ -9,7 +9,7 @@ import pytest
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source
-from wellread.ingest.parsing.kinds import load, loader_name
+from wellread.ingest.pipeline.kinds import load, loader_name
 from wellread.testing.loader import check_document
 from wellread.types import Document, PageMark, SpeakerMark, TimeMark
 

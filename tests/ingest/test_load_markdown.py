@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from wellread.ingest.loaders.base import LoaderLimits
-from wellread.ingest.parsing import kinds
+from wellread.ingest.pipeline import kinds
 from wellread.testing.loader import LoaderContract, source_of
 from wellread.types import Document, Relation
 

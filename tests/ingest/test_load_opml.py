@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.text.feeds import feeds_of
-from wellread.ingest.parsing import kinds
+from wellread.ingest.pipeline import kinds
 from wellread.testing.loader import source_of
 
 URI = "file:///shelf/feeds.opml"

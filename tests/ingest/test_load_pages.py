@@ -8,7 +8,7 @@ from importlib.resources import files
 import pytest
 
 from wellread.ingest.loaders.base import LoaderLimits
-from wellread.ingest.parsing import kinds
+from wellread.ingest.pipeline import kinds
 from wellread.testing.loader import LoaderContract, source_of
 from wellread.types import Document, HeadingMark
 

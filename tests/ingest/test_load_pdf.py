@@ -11,7 +11,7 @@ from reportlab.pdfgen.canvas import Canvas
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits
-from wellread.ingest.parsing import kinds
+from wellread.ingest.pipeline import kinds
 from wellread.testing.loader import LoaderContract, source_of
 from wellread.text.sentences import sentence_spans
 from wellread.types import PageMark

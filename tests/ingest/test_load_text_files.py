@@ -8,7 +8,7 @@ import pytest
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits
-from wellread.ingest.parsing.kinds import load, loader_name
+from wellread.ingest.pipeline.kinds import load, loader_name
 from wellread.testing.loader import source_of
 from wellread.types import Document, HeadingMark, SpeakerMark, TimeMark
 

@@ -6,7 +6,7 @@ import pytest
 
 from wellread.ingest.loaders.base import LoaderLimits
 from wellread.ingest.loaders.text import markdown_files as markdown
-from wellread.ingest.parsing import kinds
+from wellread.ingest.pipeline import kinds
 from wellread.testing.loader import source_of
 from wellread.types import Document, HeadingMark, Locator, Span, SpeakerMark
 from wellread.values.locators import Marks

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from wellread.ingest.parsing import workers
-from wellread.ingest.parsing.parse import ParseRequest
-from wellread.ingest.parsing.worker import parser_environment
-from wellread.ingest.parsing.workers import WorkerPool, end_idle
+from wellread.ingest.pipeline import workers
+from wellread.ingest.pipeline.parse import ParseRequest
+from wellread.ingest.pipeline.worker import parser_environment
+from wellread.ingest.pipeline.workers import WorkerPool, end_idle
 
 LINUX = sys.platform == "linux" and platform.machine() in ("x86_64", "aarch64")
-PREPARED = "from wellread.ingest.parsing.worker import close_network; print(close_network());"
+PREPARED = "from wellread.ingest.pipeline.worker import close_network; print(close_network());"
 
 
 @pytest.fixture

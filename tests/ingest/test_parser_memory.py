@@ -9,9 +9,9 @@ import time
 
 import pytest
 
-from wellread.ingest.parsing.parse import ParseRequest
-from wellread.ingest.parsing.worker import SharedMemory, allowance
-from wellread.ingest.parsing.workers import WorkerPool
+from wellread.ingest.pipeline.parse import ParseRequest
+from wellread.ingest.pipeline.worker import SharedMemory, allowance
+from wellread.ingest.pipeline.workers import WorkerPool
 
 MOST = 3072
 PAGE = (
@@ -92,7 +92,7 @@ def test_the_setting_is_the_most_and_enlarges_every_allowance() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits memory")
 def test_a_process_grows_by_no_more_than_it_may() -> None:
     program = (
-        "from wellread.ingest.parsing.worker import limit_growth\n"
+        "from wellread.ingest.pipeline.worker import limit_growth\n"
         "limit_growth(64)\n"
         "held = bytearray(32 << 20)\n"
         "try:\n"

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wellread.identity import passage_id
-from wellread.ingest.parsing.parse import split
+from wellread.ingest.pipeline.parse import split
 from wellread.types import Document, HeadingMark, Mark, SpeakerMark
 
 

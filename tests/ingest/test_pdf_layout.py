@@ -12,7 +12,7 @@ from reportlab.pdfgen.canvas import Canvas
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits
-from wellread.ingest.parsing import kinds
+from wellread.ingest.pipeline import kinds
 from wellread.testing.loader import source_of
 from wellread.types import Box, Document, PageMark, Span
 from wellread.values.locators import Marks

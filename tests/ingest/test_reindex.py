@@ -30,7 +30,6 @@ from wellread.ingest import reindex as next_index
 from wellread.ingest import reindex as reindexing
 from wellread.ingest.integrity.damage import DEAD_JOB, ORPHAN, STRAY, UNFINISHED
 from wellread.ingest.integrity.verify import verify
-from wellread.ingest.parsing.parse import cut_up
 from wellread.ingest.pipeline.commit import (
     ReadSource,
     VectorFiller,
@@ -40,6 +39,7 @@ from wellread.ingest.pipeline.commit import (
     writing,
 )
 from wellread.ingest.pipeline.job_log import end_dead_jobs
+from wellread.ingest.pipeline.parse import cut_up
 from wellread.ingest.reindex import REINDEX_LOCK, ReindexProgress, reindex, tidy
 from wellread.kb import INGEST_LOCK, KnowledgeBase, open_kb
 from wellread.kb.home_catalogue import CATALOGUE_FILE

@@ -20,13 +20,12 @@ from wellread.ask.retrieve.search import search
 from wellread.errors import ModelError, StoreError
 from wellread.ingest import run
 from wellread.ingest.integrity.verify import verify
-from wellread.ingest.parsing import kinds
-from wellread.ingest.parsing import parse as parsing
-from wellread.ingest.parsing.parse import Parsed, ParseRequest, parse
-from wellread.ingest.parsing.workers import WorkerPool
-from wellread.ingest.pipeline import readers
+from wellread.ingest.pipeline import kinds, readers
+from wellread.ingest.pipeline import parse as parsing
 from wellread.ingest.pipeline.commit import writing
 from wellread.ingest.pipeline.job_log import Progress, Report
+from wellread.ingest.pipeline.parse import Parsed, ParseRequest, parse
+from wellread.ingest.pipeline.workers import WorkerPool
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Purpose

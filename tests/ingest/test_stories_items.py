@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from wellread.ingest.joining.story_refresh import news_items
 from wellread.ingest.loaders.base import LoaderLimits, Source
-from wellread.ingest.parsing.kinds import load
+from wellread.ingest.pipeline.kinds import load
 from wellread.types import Document
 
 DIGEST = """---

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from wellread.ingest.loaders.base import LoaderLimits
 from wellread.ingest.loaders.text.markdown_files import strip_templates
-from wellread.ingest.parsing import kinds
+from wellread.ingest.pipeline import kinds
 from wellread.testing.loader import source_of
 
 INCLUDE = """Before.

@@ -11,7 +11,7 @@ from rich.console import Console
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.plain import WINDOWS_NOTE, windows_1252
-from wellread.ingest.parsing import kinds
+from wellread.ingest.pipeline import kinds
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.serve.features.home_and_jobs import print_report, report_body

@@ -9,7 +9,7 @@ import pytest
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source
-from wellread.ingest.parsing.kinds import load
+from wellread.ingest.pipeline.kinds import load
 from wellread.ingest.sources.addresses import FetchError
 from wellread.ingest.sources.fetching import (
     Fetched,

@@ -14,7 +14,7 @@ from tests.doubles.web_server import Asked, Reply, WebServer
 
 from wellread.config import WebSettings
 from wellread.ingest.loaders.base import LoaderLimits, Source
-from wellread.ingest.parsing.kinds import load, loader_name
+from wellread.ingest.pipeline.kinds import load, loader_name
 from wellread.ingest.sources.addresses import FetchError
 from wellread.ingest.sources.exchange import Body, Exchange, TooLargeError
 from wellread.ingest.sources.fetching import Fetched, Fetcher, NotModified, fetcher_for

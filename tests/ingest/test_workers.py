@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from wellread.ingest.parsing import workers
-from wellread.ingest.parsing.parse import ParseRequest, is_current, no_loader, parse
-from wellread.ingest.parsing.workers import WorkerPool, end_idle
+from wellread.ingest.pipeline import workers
+from wellread.ingest.pipeline.parse import ParseRequest, is_current, no_loader, parse
+from wellread.ingest.pipeline.workers import WorkerPool, end_idle
 
 TEXT = b"# Ferry\n\nThe ferry Osprey carries ninety passengers.\n"
 
@@ -25,7 +25,7 @@ def request(name: str = "ferry.md", **fields: Any) -> ParseRequest:
 
 def test_a_worker_starts_without_what_only_others_need() -> None:
     code = (
-        "import sys; from wellread.ingest.parsing.worker import parse, ParseRequest;"
+        "import sys; from wellread.ingest.pipeline.worker import parse, ParseRequest;"
         "parse(ParseRequest(uri='u', name='a.md', collection='c'), b'# A\\n\\nWords.\\n');"
         "print(' '.join(sys.modules))"
     )
@@ -100,7 +100,7 @@ def test_a_worker_that_was_killed_is_reported_and_replaced(tmp_path: Path) -> No
 
 
 def _children() -> list[int]:
-    command = ["pgrep", "-P", str(os.getpid()), "-f", "wellread.ingest.parsing.worker"]
+    command = ["pgrep", "-P", str(os.getpid()), "-f", "wellread.ingest.pipeline.worker"]
     found = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     return [int(line) for line in found.split()]
 
@@ -127,7 +127,7 @@ def test_a_file_that_changes_while_it_is_read_fails(
                 file.write(b"More.")
         return real(descriptor)
 
-    monkeypatch.setattr("wellread.ingest.parsing.parse.os.fstat", fstat)
+    monkeypatch.setattr("wellread.ingest.pipeline.parse.os.fstat", fstat)
     parsed = parse(request(path=str(path)), None)
     assert parsed.status == "failed"
     assert parsed.reason == "changed while it was read; add it again"

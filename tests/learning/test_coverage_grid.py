@@ -18,8 +18,7 @@ from wellread.ask.answer import answer, final
 from wellread.errors import WellreadError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.learning.coverage_grid import coverage_grid
-from wellread.learning.coverage_trend import coverage_trend
+from wellread.learning.coverage_grid import coverage_grid, coverage_trend
 from wellread.serve.cli import app as cli
 from wellread.serve.server.app import create_app
 from wellread.testing.embedding import ReadableEmbedder

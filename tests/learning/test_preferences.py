@@ -24,7 +24,7 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.learning.preferences_learned import refreshed, set_consent, set_preferences
 from wellread.serve.cli import app as cli
 from wellread.serve.server.app import create_app
-from wellread.store.catalogue.learning.preference_records import KeptPreferences
+from wellread.store.catalogue.preference_records import KeptPreferences
 from wellread.store.schema.stored_values import Feedback
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel

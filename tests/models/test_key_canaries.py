@@ -30,7 +30,7 @@ from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.models.base import Prompt
 from wellread.models.embedders.http_embedder import HttpEmbedder
-from wellread.models.language.open_language_model import open_model
+from wellread.models.open_language_model import open_model
 from wellread.models.server_calls import secrets_in, without_keys
 from wellread.testing.llm import collect
 from wellread.values.answers import Question

@@ -34,8 +34,8 @@ from wellread.models.base import (
     TextDelta,
     takes_tools,
 )
-from wellread.models.language.claude_cli import LONGEST_ARGUMENT
-from wellread.models.language.open_language_model import open_model
+from wellread.models.claude_cli import LONGEST_ARGUMENT
+from wellread.models.open_language_model import open_model
 from wellread.testing.llm import LanguageModelContract, collect
 
 PROMPT = Prompt(system="Be brief.", user="Which colour has the sky?")

@@ -6,7 +6,7 @@ import pytest
 
 from wellread.config import GenerationSettings
 from wellread.errors import ModelError, SettingsError
-from wellread.models.language.open_language_model import (
+from wellread.models.open_language_model import (
     ANTHROPIC,
     GOOGLE,
     OPENAI,

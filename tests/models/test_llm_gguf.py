@@ -28,7 +28,7 @@ from wellread.config import GenerationSettings
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.models.base import ModelUsage, Prompt
-from wellread.models.language.open_language_model import open_model
+from wellread.models.open_language_model import open_model
 from wellread.research.model_rounds import investigate
 from wellread.research.sections import write_section
 from wellread.testing.embedding import ReadableEmbedder

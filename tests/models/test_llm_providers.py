@@ -32,7 +32,7 @@ from tests.doubles.replies import (
 from wellread.config import GenerationSettings
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import LanguageModel, ModelUsage, Prompt
-from wellread.models.language.open_language_model import open_model
+from wellread.models.open_language_model import open_model
 from wellread.testing.llm import LanguageModelContract, collect
 
 PROMPT = Prompt(system="Be brief.", user="Which colour has the sky?", session="s1")
@@ -344,7 +344,7 @@ def test_only_the_chosen_library_is_loaded() -> None:
     code = (
         "import sys\n"
         "from wellread.config import GenerationSettings\n"
-        "from wellread.models.language.open_language_model import open_model\n"
+        "from wellread.models.open_language_model import open_model\n"
         f"open_model(GenerationSettings(model='anthropic:any'), {ENVIRON!r})\n"
         "libraries = 'openai', 'anthropic', 'google.genai'\n"
         "print(*[name for name in libraries if name in sys.modules])\n"

@@ -21,7 +21,7 @@ from tests.doubles.replies import (
 from wellread.config import GenerationSettings
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import LanguageModel, ModelUsage, Prompt, TextDelta
-from wellread.models.language.open_language_model import open_model
+from wellread.models.open_language_model import open_model
 from wellread.testing.llm import collect
 
 PROMPT = Prompt(system="Be brief.", user="Which colour has the sky?")
@@ -135,7 +135,7 @@ def test_thoughts_are_not_part_of_the_answer() -> None:
 
 
 def test_without_the_extra_the_hint_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "wellread.models.language.hosted", raising=False)
+    monkeypatch.delitem(sys.modules, "wellread.models.hosted", raising=False)
     for name in ("openai", "anthropic", "google.genai", "pydantic_ai", "pydantic_ai.direct"):
         monkeypatch.setitem(sys.modules, name, None)
     for model in ("openai:gpt-4o-mini", "anthropic:claude-haiku-4-5", "google:gemini-2.5-flash"):

@@ -26,7 +26,7 @@ from wellread.models.base import (
     ToolCall,
     takes_tools,
 )
-from wellread.models.language.open_language_model import open_model
+from wellread.models.open_language_model import open_model
 from wellread.testing.llm import collect
 
 ENVIRON = dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"), "sk-1")

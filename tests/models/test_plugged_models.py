@@ -13,7 +13,7 @@ from wellread.config import ReaderSettings
 from wellread.errors import SettingsError
 from wellread.kb import open_kb
 from wellread.models.base import Prompt
-from wellread.models.readers.open_reader import open_reader
+from wellread.models.open_reader import open_reader
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import collect
 

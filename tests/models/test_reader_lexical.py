@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wellread.models.base import Reader
-from wellread.models.readers.open_reader import LexicalReader
+from wellread.models.open_reader import LexicalReader
 from wellread.testing.reader_contract import ReadableReader, ReaderContract
 
 

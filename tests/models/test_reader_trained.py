@@ -11,8 +11,8 @@ from wellread.config import ReaderSettings
 from wellread.errors import ModelError
 from wellread.models.base import Ranking, excerpts
 from wellread.models.model_files import sha256_of
-from wellread.models.readers.open_reader import open_reader
-from wellread.models.readers.trained_reader import (
+from wellread.models.open_reader import open_reader
+from wellread.models.trained_reader import (
     MOST_ASKED,
     MOST_TOKENS,
     NETWORK,

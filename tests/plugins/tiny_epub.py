@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wellread.errors import SourceError
+from wellread.ingest.loaders.archives import name_of, open_archive, parse
 from wellread.ingest.loaders.base import LoaderLimits, Source, TextBuilder
-from wellread.ingest.loaders.office.archives import name_of, open_archive, parse
 from wellread.types import Document
 
 HEADINGS = ("h1", "h2", "h3")

@@ -10,7 +10,7 @@ import pytest
 from tests.serve.test_api_errors import assert_problem
 
 from wellread.ask import answer as answering
-from wellread.ask.understand.followups import conversation
+from wellread.ask.understand import conversation
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue import run_logs
 

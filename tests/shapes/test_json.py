@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.shapes.json import View
+from wellread.shapes import View
 from wellread.values.answers import VerdictName
 
 

@@ -14,7 +14,7 @@ from sqlalchemy import Executable, select
 from tests.learning.ledger import NOW, cited, rated, sentence, unanswered
 
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.learning.answer_figures import Within
+from wellread.store.catalogue.answer_figures import Within
 from wellread.store.schema.tables import answer_facts, answer_steps, answer_topics
 from wellread.values.answers import VerdictName
 

@@ -36,8 +36,8 @@ from wellread.models.base import Embedder
 from wellread.models.embedders.open_embedder import open_embedder
 from wellread.serve.cli import app
 from wellread.store.catalogue import Catalogue, conversion
+from wellread.store.catalogue.answer_figures import Within
 from wellread.store.catalogue.conversion import OLD
-from wellread.store.catalogue.learning.answer_figures import Within
 from wellread.store.schema.tables import metadata
 from wellread.values.answers import Question, VerdictName
 

@@ -16,7 +16,7 @@ from functools import partial
 
 from anyio import to_thread
 
-from wellread.ask.aggregate.queries.result import AggregateResult
+from wellread.ask.aggregate.read.result import AggregateResult
 from wellread.ask.deliver import answer_reuse
 from wellread.ask.deliver.cite import cite, rivals_told
 from wellread.ask.deliver.prune_draft import Deliverable, pruned, unflagged
@@ -41,10 +41,10 @@ from wellread.ask.planning_call import PlannedQuestion, Reading, planned, read_s
 from wellread.ask.retrieve.past_questions import corrections, verified_similar
 from wellread.ask.retrieve.ranking import Found, pack, with_neighbours
 from wellread.ask.retrieve.search import check_index
-from wellread.ask.understand.followups.conversation import Opened
-from wellread.ask.understand.followups.conversation import begun as in_conversation
-from wellread.ask.understand.followups.rewrite import Turn, standalone
+from wellread.ask.understand.conversation import Opened
+from wellread.ask.understand.conversation import begun as in_conversation
 from wellread.ask.understand.question_parts import goes_on, questions_in
+from wellread.ask.understand.rewrite import Turn, standalone
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ask.verify.answered_before import CORRECTION, Before, answered_before, corrected
 from wellread.ask.verify.confidence import Verified, declined, of_catalogue, verified_draft

@@ -15,10 +15,10 @@ from typing import Literal
 
 from wellread.ask.aggregate.execute import execute
 from wellread.ask.aggregate.facts import facts, said_by
-from wellread.ask.aggregate.queries.query import CatalogueQuery, Noun, Topic
-from wellread.ask.aggregate.queries.result import AggregateResult, amount
+from wellread.ask.aggregate.read.query import CatalogueQuery, Noun, Topic
 from wellread.ask.aggregate.read.read_catalogue import read_catalogue
 from wellread.ask.aggregate.read.read_walks import ReadWalk, read_walk
+from wellread.ask.aggregate.read.result import AggregateResult, amount
 from wellread.ask.retrieve.direct import compare, direct, persona, synthesis
 from wellread.ask.retrieve.ranking import Found, SearchTrace
 from wellread.ask.retrieve.relax import narrowed

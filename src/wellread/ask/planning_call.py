@@ -33,14 +33,14 @@ from pydantic import (
 
 from wellread.ask.aggregate.counts import OTHER_PARTS
 from wellread.ask.aggregate.execute import CatalogueRequest, Given, WhereBody, query_of
-from wellread.ask.aggregate.queries.query import CatalogueQuery, Form, nouns
+from wellread.ask.aggregate.read.query import CatalogueQuery, Form, nouns
 from wellread.ask.plan import Planned, read_as, read_query
-from wellread.ask.understand.followups.conversation import Opened
-from wellread.ask.understand.followups.rewrite import LONGEST, Turn, known_in
+from wellread.ask.understand.conversation import Opened
 from wellread.ask.understand.mentions import people_in
 from wellread.ask.understand.planted_orders import planted_in
 from wellread.ask.understand.question_parts import MOST_QUESTIONS, questions_in, without
 from wellread.ask.understand.question_type import names_kinds
+from wellread.ask.understand.rewrite import LONGEST, Turn, known_in
 from wellread.ask.understand.vocabulary import ByKey, Vocabulary, pairs_of
 from wellread.ask.write.drafting import usage_of
 from wellread.ask.write.parse_draft import load_object

@@ -18,7 +18,7 @@ import anyio
 import yaml
 from anyio import to_thread
 
-from wellread.ask.aggregate.queries.result import AggregateResult
+from wellread.ask.aggregate.read.result import AggregateResult
 from wellread.ask.answer import answer, final
 from wellread.ask.plan import find
 from wellread.ask.retrieve.ranking import Found
@@ -45,7 +45,7 @@ from wellread.evaluation.scores import (
 )
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.learning.gap_records import Filing
+from wellread.store.catalogue.gap_records import Filing
 from wellread.types import Filters
 from wellread.values.answers import Answer, Question
 from wellread.values.question import Analysis

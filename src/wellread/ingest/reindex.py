@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from wellread.errors import SettingsError, StoreError
 from wellread.identity import passage_id
-from wellread.ingest.parsing.parse import split
 from wellread.ingest.pipeline.commit import drop_noted, embedded_text, index_rows, writing
 from wellread.ingest.pipeline.job_log import JobLog, Progress, end_dead_jobs, job_log
+from wellread.ingest.pipeline.parse import split
 from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens
 from wellread.store.base import Fingerprint, Index

@@ -24,7 +24,6 @@ from typing import Literal, TypedDict
 from wellread.ingest.integrity.backups import back_up_if_due
 from wellread.ingest.integrity.purge import purge_if_quick
 from wellread.ingest.joining.story_refresh import finish_run
-from wellread.ingest.parsing.workers import WorkerPool
 from wellread.ingest.pipeline.change_detection import (
     ChangeDetector,
     absolute,
@@ -35,6 +34,7 @@ from wellread.ingest.pipeline.change_detection import (
 from wellread.ingest.pipeline.commit import VectorFiller, Window, recover, settled, write, writing
 from wellread.ingest.pipeline.job_log import JobLog, OnProgress, Progress, Report, job_log
 from wellread.ingest.pipeline.readers import Readers, open_pool
+from wellread.ingest.pipeline.workers import WorkerPool
 from wellread.ingest.reindex import tidy
 from wellread.ingest.remove import remove_sources
 from wellread.ingest.settings.folder_settings import concerned, settings_in_force

@@ -30,15 +30,15 @@ from wellread.models.base import (
     opened_once,
 )
 from wellread.models.embedders.open_embedder import CachedEmbedder, open_embedder
-from wellread.models.language.open_language_model import open_model
-from wellread.models.readers.open_reader import LexicalReader, ReaderByHead, open_reader
+from wellread.models.open_language_model import open_model
+from wellread.models.open_reader import LexicalReader, ReaderByHead, open_reader
 from wellread.store.base import Fingerprint, KeptIndex
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.documents.reindexing import LiveIndex
 from wellread.values.calls import ANSWER
 
 INGEST_LOCK = "ingest.lock"
-CHUNKING_VERSION = 1  # raise it when ``ingest/parsing/parse.py`` cuts differently
+CHUNKING_VERSION = 1  # raise it when ``ingest/pipeline/parse.py`` cuts differently
 SCHEMA_VERSION = 1
 
 

@@ -19,7 +19,7 @@ from wellread.identity import EVERYTHING, NOBODY, Asker, Everything
 from wellread.kb import KnowledgeBase, Parts
 from wellread.kb.index_parts import ReadableIndex
 from wellread.models.base import Reader, opened_once
-from wellread.models.readers.open_reader import LexicalReader
+from wellread.models.open_reader import LexicalReader
 from wellread.store.base import Fingerprint, KeptIndex
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.readable_catalogue import ReadableCatalogue

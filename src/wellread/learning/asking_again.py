@@ -31,7 +31,7 @@ from wellread.ingest.sources.discover import Input
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import drawn_from, now
 from wellread.store.catalogue.asking.answer_removal import GAP_CLOSED
-from wellread.store.catalogue.learning.gap_records import FROM, OUTDATED
+from wellread.store.catalogue.gap_records import FROM, OUTDATED
 from wellread.store.schema.stored_values import Gap
 from wellread.text.parsed import parse
 from wellread.types import Filters, Passage

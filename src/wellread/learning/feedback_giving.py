@@ -26,7 +26,7 @@ from wellread.errors import RequestError, UnknownNameError, WellreadError
 from wellread.identity import sentence_hash, tagged_hash, words_hash
 from wellread.kb import KnowledgeBase
 from wellread.library.recheck import stored_answer
-from wellread.store.catalogue.learning.feedback_records import FeedbackMark
+from wellread.store.catalogue.feedback_records import FeedbackMark
 from wellread.store.schema.stored_values import BetterCitation, Feedback, Score, SentenceRating
 from wellread.types import Span
 from wellread.values.answers import Answer

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.learning.answer_figures import Unit, Within, moment_of
+from wellread.store.catalogue.answer_figures import Unit, Within, moment_of
 from wellread.store.schema.stored_values import Counted, GapCount, Latency, Spent, Sums, Topic
 
 TOPICS = 10  # of each kind

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.learning.preference_records import KeptPreferences
+from wellread.store.catalogue.preference_records import KeptPreferences
 from wellread.values.question import LearnedPreference, Preferences, SourceRule
 
 LOW, HIGH = 30.0, 80.0  # a rating below or from which an answer says something of its sources

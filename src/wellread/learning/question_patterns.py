@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from wellread.identity import sentence_hash
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.learning.answer_figures import AskedQuestion, CitedTopic
+from wellread.store.catalogue.answer_figures import AskedQuestion, CitedTopic
 from wellread.text.parsed import parse
 from wellread.values.answers import NOBODY
 

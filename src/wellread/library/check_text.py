@@ -18,12 +18,12 @@ from wellread.ask.retrieve.search import search
 from wellread.ask.verify.check_claims import NUMBER, against, plain, quoting
 from wellread.ask.verify.judge import STATES_NOTHING, judge_of, judged_now
 from wellread.ask.write.parse_draft import parse_draft
+from wellread.cancellation import stop_if_cancelled
 from wellread.errors import RequestError
 from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
-from wellread.threads.cancellation import stop_if_cancelled
 from wellread.types import DocumentFacts, Filters, Hit, Locator, Mark, Passage, Span
 from wellread.values.answers import (
     NOTHING,

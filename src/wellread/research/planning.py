@@ -22,7 +22,7 @@ from wellread.ask.plan import read_as
 from wellread.ask.planning_call import planned
 from wellread.ask.retrieve.direct import shared_topic, whole_side
 from wellread.ask.retrieve.relax import both, search_within
-from wellread.ask.understand.followups.conversation import Opened, opened, preferences_for
+from wellread.ask.understand.conversation import Opened, opened, preferences_for
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase

@@ -16,7 +16,7 @@ from wellread.ask.answer import answer, final
 from wellread.ask.deliver.cite import CitedText, add_draft, flat, styled
 from wellread.ask.deliver.prune_draft import pruned, unflagged
 from wellread.ask.deliver.reply import flagged_note, unflagged_extracts
-from wellread.ask.understand.followups.conversation import Opened
+from wellread.ask.understand.conversation import Opened
 from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
 from wellread.research.planning import Planned

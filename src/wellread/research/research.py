@@ -34,7 +34,7 @@ from wellread.research.report_making import Material, deliver
 from wellread.research.rounds import search_plan, search_titles
 from wellread.research.run_state import RunState, held, here
 from wellread.store.catalogue.asking.research_records import ResearchRun
-from wellread.store.catalogue.learning.gap_records import Filing
+from wellread.store.catalogue.gap_records import Filing
 from wellread.values.answers import Question
 from wellread.values.reports import (
     Limits,

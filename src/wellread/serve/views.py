@@ -16,7 +16,7 @@ from urllib.parse import quote, urlencode
 from pydantic import BaseModel, ConfigDict, field_validator
 from pydantic.alias_generators import to_camel
 
-from wellread.shapes.json import Computed, View
+from wellread.shapes import Computed, View
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.text.words import harmless
 from wellread.types import AppliedLimit, Box, DocumentFacts, Filters, ListRank, Locator, Span

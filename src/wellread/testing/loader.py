@@ -9,7 +9,7 @@
         broken = (source_of("cut.mine", b"..."),)
 
 Needs pytest and hypothesis. Override ``load`` to test a loader that is not in the table of
-``ingest.parsing.kinds``.
+``ingest.pipeline.kinds``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from wellread.errors import SourceError
 from wellread.identity import facts_of, version_of
 from wellread.ingest.loaders.base import LoaderLimits, Source
-from wellread.ingest.parsing import kinds
+from wellread.ingest.pipeline import kinds
 from wellread.types import Document, Kind, PageMark, Span, TimeMark
 from wellread.values.locators import Marks
 

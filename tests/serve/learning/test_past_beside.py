@@ -18,7 +18,7 @@ from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.cli import app
 from wellread.serve.server.app import create_app
-from wellread.store.catalogue.learning.feedback_records import FeedbackMark
+from wellread.store.catalogue.feedback_records import FeedbackMark
 from wellread.store.schema.stored_values import Feedback, SentenceRating
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel

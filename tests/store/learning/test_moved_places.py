@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wellread.identity import words_hash
-from wellread.store.catalogue.learning.feedback_records import moved
+from wellread.store.catalogue.feedback_records import moved
 from wellread.store.schema.stored_values import BetterCitation
 from wellread.types import Span
 

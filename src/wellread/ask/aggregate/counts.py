@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 
-from wellread.ask.aggregate.queries.holding import (
+from wellread.ask.aggregate.read.holding import (
     Request,
     documents_about,
     nodes_of,
     places_naming,
     places_signed,
 )
-from wellread.ask.aggregate.queries.query import CatalogueQuery, QueryError, Topic, What, said
-from wellread.ask.aggregate.queries.result import (
+from wellread.ask.aggregate.read.query import CatalogueQuery, QueryError, Topic, What, said
+from wellread.ask.aggregate.read.result import (
     DOCUMENTS,
     ENTITIES,
     NAMED,

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from wellread.ask.aggregate.queries.query import CatalogueQuery, EntityKey
-from wellread.ask.aggregate.queries.result import (
+from wellread.ask.aggregate.read.query import CatalogueQuery, EntityKey
+from wellread.ask.aggregate.read.result import (
     CATALOGUE_SURE,
     AggregateResult,
     Row,

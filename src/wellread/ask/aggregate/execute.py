@@ -17,7 +17,7 @@ from pydantic.alias_generators import to_camel
 from wellread.ask.aggregate.counts import DATES, OTHER_PARTS, counted, coverage
 from wellread.ask.aggregate.entity_lists import entity_list
 from wellread.ask.aggregate.gaps import exists, missing
-from wellread.ask.aggregate.queries.query import (
+from wellread.ask.aggregate.read.query import (
     PERIODS,
     CatalogueQuery,
     Form,
@@ -32,7 +32,7 @@ from wellread.ask.aggregate.queries.query import (
     nouns,
     spelling,
 )
-from wellread.ask.aggregate.queries.result import AggregateResult, Scope, scope_of
+from wellread.ask.aggregate.read.result import AggregateResult, Scope, scope_of
 from wellread.ask.aggregate.trends import newest, trends
 from wellread.ask.aggregate.walk_result import walked
 from wellread.ask.understand.vocabulary import vocabulary_of

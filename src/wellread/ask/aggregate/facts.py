@@ -15,7 +15,8 @@ from wellread.ask.aggregate.document_parts import (
     lead_of_item,
     one_line,
 )
-from wellread.ask.aggregate.queries.result import (
+from wellread.ask.aggregate.read.read_facts import OF_A_TEXT, Fact, FactAsked, read_fact
+from wellread.ask.aggregate.read.result import (
     AggregateResult,
     Place,
     Row,
@@ -24,7 +25,6 @@ from wellread.ask.aggregate.queries.result import (
     limits_of,
     scope_of,
 )
-from wellread.ask.aggregate.read.read_facts import OF_A_TEXT, Fact, FactAsked, read_fact
 from wellread.ask.understand.mentions import LIKELY, SURE, Meant
 from wellread.ask.understand.question_parts import asked_items, defines, without
 from wellread.kb import KnowledgeBase

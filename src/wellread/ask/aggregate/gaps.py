@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from rapidfuzz import fuzz, process, utils
 
 from wellread.ask.aggregate.counts import empty_cells
-from wellread.ask.aggregate.queries.holding import documents_about, holding, nodes_of, places_naming
-from wellread.ask.aggregate.queries.query import CatalogueQuery, Noun, Topic
-from wellread.ask.aggregate.queries.result import (
+from wellread.ask.aggregate.read.holding import documents_about, holding, nodes_of, places_naming
+from wellread.ask.aggregate.read.query import CatalogueQuery, Noun, Topic
+from wellread.ask.aggregate.read.result import (
     DOCUMENTS,
     NAMED,
     AggregateResult,

@@ -14,9 +14,9 @@ from datetime import UTC, date, datetime
 from itertools import islice, zip_longest
 from urllib.parse import urlsplit
 
-from wellread.ask.aggregate.queries.holding import documents_about, nodes_of, places_naming
-from wellread.ask.aggregate.queries.query import PERIODS, CatalogueQuery, Period, Topic
-from wellread.ask.aggregate.queries.result import (
+from wellread.ask.aggregate.read.holding import documents_about, nodes_of, places_naming
+from wellread.ask.aggregate.read.query import PERIODS, CatalogueQuery, Period, Topic
+from wellread.ask.aggregate.read.result import (
     AggregateResult,
     Place,
     Row,

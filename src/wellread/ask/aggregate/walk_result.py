@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from wellread.ask.aggregate.queries.holding import nodes_of
-from wellread.ask.aggregate.queries.query import CatalogueQuery, EntityKey, Hop, Walk
-from wellread.ask.aggregate.queries.result import AggregateResult, Row, Scope
+from wellread.ask.aggregate.read.holding import nodes_of
+from wellread.ask.aggregate.read.query import CatalogueQuery, EntityKey, Hop, Walk
 from wellread.ask.aggregate.read.read_walks import related_both_ways
+from wellread.ask.aggregate.read.result import AggregateResult, Row, Scope
 from wellread.store.catalogue.documents.entity_graph import MOST_HOPS, Graph
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.store.catalogue.documents.relation_network import Direction, Edge, Neighbour, Path

@@ -16,7 +16,7 @@ from functools import cache, lru_cache
 from importlib.metadata import version
 
 from wellread.ask.retrieve.rated_questions import reach_of_flags
-from wellread.ask.understand.followups.conversation import Opened
+from wellread.ask.understand.conversation import Opened
 from wellread.codec import to_plain
 from wellread.config import Settings
 from wellread.identity import random_id, tagged_hash

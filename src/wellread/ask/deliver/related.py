@@ -18,10 +18,10 @@ from importlib.resources import files
 from itertools import chain, islice, zip_longest
 from typing import Any
 
-from wellread.ask.aggregate.queries.result import scope_of
+from wellread.ask.aggregate.read.result import scope_of
 from wellread.ask.deliver.reply import RELATED, RELATED_SIMILARITY, Reply
-from wellread.ask.understand.followups.conversation import Opened
-from wellread.ask.understand.followups.rewrite import references_of
+from wellread.ask.understand.conversation import Opened
+from wellread.ask.understand.rewrite import references_of
 from wellread.identity import random_id
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.entity_nodes import EntityNode

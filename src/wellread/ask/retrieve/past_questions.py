@@ -28,12 +28,12 @@ from wellread.ask.retrieve.rated_questions import (
     rated_answers,
 )
 from wellread.ask.retrieve.search import search
-from wellread.ask.understand.followups.rewrite import Turn, standalone
 from wellread.ask.understand.question_parts import expected_of
+from wellread.ask.understand.rewrite import Turn, standalone
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.collection_records import StoredPastQuestion
-from wellread.store.catalogue.learning.feedback_records import corrects
+from wellread.store.catalogue.feedback_records import corrects
 from wellread.text.english import (
     AUXILIARIES,
     BE,

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from wellread.identity import Everything, sentence_hash, sentence_words
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import edited_by
-from wellread.store.catalogue.learning.feedback_records import places_quoted, rests_on
+from wellread.store.catalogue.feedback_records import places_quoted, rests_on
 from wellread.store.schema.stored_values import BetterCitation, Feedback
 from wellread.text.sentences import sentence_spans
 from wellread.types import DocumentFacts, PastQuestion, SentenceFeedback

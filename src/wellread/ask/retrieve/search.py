@@ -19,7 +19,7 @@ from wellread.errors import DamageError, StoreError, UnknownCollectionError
 from wellread.kb import KnowledgeBase, Parts
 from wellread.kb.seen_by import whole_of
 from wellread.models.base import Excerpt, Ranking
-from wellread.models.readers.open_reader import room_for_words
+from wellread.models.open_reader import room_for_words
 from wellread.types import Candidate, DocumentFacts, Filters, Hit, ListRank, Passage
 from wellread.values.question import Analysis, SourceRule, fitting
 

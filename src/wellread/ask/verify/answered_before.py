@@ -27,7 +27,7 @@ from wellread.ask.write.drafting import Written
 from wellread.identity import sentence_hash
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.asking.answer_rows import BLANK
-from wellread.store.catalogue.learning.feedback_records import places_quoted
+from wellread.store.catalogue.feedback_records import places_quoted
 from wellread.store.schema.stored_values import BetterCitation
 from wellread.text.parsed import parse
 from wellread.types import Filters, Hit, PastQuestion

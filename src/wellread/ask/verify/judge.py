@@ -22,11 +22,11 @@ from wellread.ask.verify.check_claims import SPEAKER, VERBATIM, verbatim
 from wellread.ask.write.drafting import usage_of
 from wellread.ask.write.parse_draft import load_object
 from wellread.ask.write.prompts import facts_of, guard_of, judge_prompt, source_facts
+from wellread.cancellation import wait_for
 from wellread.config import Role
 from wellread.errors import ModelError, SettingsError
 from wellread.kb import KnowledgeBase
 from wellread.models.base import ModelUsage, replied
-from wellread.threads.cancellation import wait_for
 from wellread.types import Filters, Span
 from wellread.values.answers import (
     NOTHING,

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from wellread.identity import passage_id
 from wellread.ingest.integrity import damage
 from wellread.ingest.integrity.damage import Problem
-from wellread.ingest.parsing.parse import split
 from wellread.ingest.pipeline.job_log import dead_jobs
+from wellread.ingest.pipeline.parse import split
 from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens
 from wellread.store.catalogue.documents.lookup import Body, StoredPassage

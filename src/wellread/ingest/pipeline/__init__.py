@@ -1,1 +1,1 @@
-"""What one run does with its sources: has them read, writes them, embeds them, keeps its record."""
+"""What one run does with its sources: parses, writes and embeds them, and keeps its record."""

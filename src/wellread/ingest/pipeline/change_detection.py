@@ -13,10 +13,10 @@ from urllib.parse import unquote
 
 from wellread.codec import from_plain
 from wellread.errors import SourceError
-from wellread.ingest.parsing.parse import LEFT_OUT, ParseRequest, is_current
-from wellread.ingest.parsing.workers import WorkerPool
 from wellread.ingest.pipeline.commit import ReadSource
+from wellread.ingest.pipeline.parse import LEFT_OUT, ParseRequest, is_current
 from wellread.ingest.pipeline.readers import Outcome
+from wellread.ingest.pipeline.workers import WorkerPool
 from wellread.ingest.settings.folder_settings import SettingsInForce
 from wellread.ingest.settings.mapping import Ahead, AheadRequest, SourceRules, tree_edges
 from wellread.ingest.sources.addresses import FetchError, is_web, parse_address

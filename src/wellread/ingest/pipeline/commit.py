@@ -26,7 +26,7 @@ import numpy as np
 
 from wellread.errors import DamageError, ModelError, StoreError, WellreadError
 from wellread.identity import facts_of, version_of
-from wellread.ingest.parsing.parse import ParsedDocument, cut_up
+from wellread.ingest.pipeline.parse import ParsedDocument, cut_up
 from wellread.kb import INGEST_LOCK, KnowledgeBase
 from wellread.kb.home_catalogue import refuse_writing
 from wellread.store.base import Index, IndexRow

@@ -18,9 +18,9 @@ from typing import Any
 from wellread.config import SourceSettings
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits
-from wellread.ingest.parsing.parse import Parsed, ParseRequest, cut_up, is_current
-from wellread.ingest.parsing.workers import WorkerPool
 from wellread.ingest.pipeline.commit import ReadSource
+from wellread.ingest.pipeline.parse import Parsed, ParseRequest, cut_up, is_current
+from wellread.ingest.pipeline.workers import WorkerPool
 from wellread.ingest.settings.mapping import SourceRules
 from wellread.ingest.sources.addresses import FetchError
 from wellread.ingest.sources.discover import (

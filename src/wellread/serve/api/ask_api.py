@@ -22,7 +22,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from wellread.ask.aggregate.execute import CatalogueRequest, worked_out
-from wellread.ask.aggregate.queries.result import AggregateResult
+from wellread.ask.aggregate.read.result import AggregateResult
 from wellread.ask.answer import answer, final
 from wellread.ask.plan import reading
 from wellread.ask.retrieve.ranking import Found

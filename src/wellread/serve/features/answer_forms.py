@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from wellread.ask.aggregate.queries.result import AggregateResult
+from wellread.ask.aggregate.read.result import AggregateResult
 from wellread.ask.deliver.cite import flat, of_one_speaker, shared, sources_of, styled
 from wellread.ask.deliver.reply import notes_of
 from wellread.ask.plan import find, reading

@@ -22,7 +22,7 @@ from rich.text import Text
 from rich.theme import Theme
 
 from wellread.ask.aggregate.execute import CatalogueRequest, worked_out
-from wellread.ask.aggregate.queries.result import AggregateResult, Row
+from wellread.ask.aggregate.read.result import AggregateResult, Row
 from wellread.ask.deliver.cite import relevances
 from wellread.ask.retrieve.past_questions import SimilarQuestion, like, same, similar_questions
 from wellread.ask.retrieve.rated_questions import flagged_sentences, shown_text

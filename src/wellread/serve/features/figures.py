@@ -33,7 +33,7 @@ from wellread.serve.features.feature import FeatureRouter
 from wellread.serve.guards.route_rules import Kb, WholeKb
 from wellread.serve.terminal import right, table, whole
 from wellread.serve.views import FACES, PlainShape
-from wellread.store.catalogue.learning.answer_figures import Within
+from wellread.store.catalogue.answer_figures import Within
 from wellread.store.schema.stored_values import Counted, GapCount, Latency, Spent, Sums, Topic
 from wellread.store.schema.tables import TOTAL
 from wellread.text.periods import window_of

@@ -13,12 +13,11 @@ from rich.console import Console
 from rich.table import Column
 from rich.text import Text
 
-from wellread.ask.aggregate.queries.result import amount
+from wellread.ask.aggregate.read.result import amount
 from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.learning.asking_again import Reasked, Retried, ask_again
-from wellread.learning.coverage_grid import Cell, Grid, coverage_grid
-from wellread.learning.coverage_trend import CoveredMonth, coverage_trend
+from wellread.learning.coverage_grid import Cell, CoveredMonth, Grid, coverage_grid, coverage_trend
 from wellread.learning.gap_clusters import (
     TAG,
     EntrySuggestion,
@@ -47,7 +46,7 @@ from wellread.serve.features.feature import (
 from wellread.serve.guards.route_rules import Kb, WholeKb
 from wellread.serve.terminal import Terminal, fold, right, shortened, table
 from wellread.serve.views import FACES, Shape
-from wellread.store.catalogue.learning.preference_records import AskedOf
+from wellread.store.catalogue.preference_records import AskedOf
 from wellread.store.schema.stored_values import Gap, GapStatus
 from wellread.text.words import harmless
 from wellread.types import Filters

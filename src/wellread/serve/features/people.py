@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from wellread.ask.retrieve.search import check_collections
-from wellread.ask.understand.followups.conversation import Persona, personas
+from wellread.ask.understand.conversation import Persona, personas
 from wellread.errors import RequestError, SourceError
 from wellread.identity import LOCAL
 from wellread.ingest.sources.addresses import is_web
@@ -33,7 +33,7 @@ from wellread.serve.guards.sign_in import FORBIDDEN
 from wellread.serve.terminal import table
 from wellread.serve.views import FACES, PlainShape, Shape, show_plain
 from wellread.store.catalogue.accounts.sign_in_records import Accounts
-from wellread.store.catalogue.learning.preference_records import KeptPreferences, Notice
+from wellread.store.catalogue.preference_records import KeptPreferences, Notice
 from wellread.store.schema.stored_values import (
     SCOPES,
     ApiKey,

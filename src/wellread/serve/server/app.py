@@ -23,8 +23,7 @@ from starlette.routing import BaseRoute, Route
 from wellread.config import ServeSettings
 from wellread.errors import RequestError, SettingsError, StoreError
 from wellread.kb import KnowledgeBase
-from wellread.serve.api.interface import API_ROUTERS
-from wellread.serve.api.middleware import shape_errors
+from wellread.serve.api.interface import API_ROUTERS, shape_errors
 from wellread.serve.error_shapes import problem_of_status
 from wellread.serve.features.researching import ResearchTasks
 from wellread.serve.guards.incoming import (

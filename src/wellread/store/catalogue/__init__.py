@@ -15,8 +15,13 @@ from sqlalchemy import Connection, inspect, text
 
 from wellread.errors import DamageError
 from wellread.store.base import IndexKey
-from wellread.store.catalogue import document_writes
+from wellread.store.catalogue import document_writes, gap_records
 from wellread.store.catalogue.accounts.sign_in_records import Accounts
+from wellread.store.catalogue.answer_figures import (
+    AnswerFigures,
+    CounterRecords,
+    QuestionCounts,
+)
 from wellread.store.catalogue.asking import answer_records, research_records
 from wellread.store.catalogue.asking.answer_records import AnswerCache, Sessions
 from wellread.store.catalogue.asking.research_records import ResearchRuns
@@ -33,16 +38,10 @@ from wellread.store.catalogue.documents.listings import Censuses, Listings
 from wellread.store.catalogue.documents.name_records import NameRecords
 from wellread.store.catalogue.documents.reindexing import Reindexing, Vectors
 from wellread.store.catalogue.documents.story_records import Stories
+from wellread.store.catalogue.feedback_records import Expiry, FeedbackRecords
 from wellread.store.catalogue.forgetting import AccountForgetting, Forgetting
-from wellread.store.catalogue.learning import gap_records
-from wellread.store.catalogue.learning.answer_figures import (
-    AnswerFigures,
-    CounterRecords,
-    QuestionCounts,
-)
-from wellread.store.catalogue.learning.feedback_records import Expiry, FeedbackRecords
-from wellread.store.catalogue.learning.gap_records import GapLedger
-from wellread.store.catalogue.learning.preference_records import (
+from wellread.store.catalogue.gap_records import GapLedger
+from wellread.store.catalogue.preference_records import (
     CoverageReads,
     Notices,
     PreferenceRecords,

@@ -22,9 +22,9 @@ from wellread.store.catalogue.documents.entity_nodes import forget_described
 from wellread.store.catalogue.documents.lookup import COPIED, live_hashes, passage_row
 from wellread.store.catalogue.documents.name_records import name_keys, rows_of
 from wellread.store.catalogue.documents.story_records import mark_dirty
+from wellread.store.catalogue.feedback_records import forget_in_feedback
 from wellread.store.catalogue.forgetting import forget_words
-from wellread.store.catalogue.learning.feedback_records import forget_in_feedback
-from wellread.store.catalogue.learning.gap_records import rename_in_gaps
+from wellread.store.catalogue.gap_records import rename_in_gaps
 from wellread.store.schema import tables
 from wellread.store.schema.database import chunks
 from wellread.store.schema.stored_values import (

@@ -32,8 +32,8 @@ from wellread.store.catalogue.asking.answer_rows import (
 from wellread.store.catalogue.documents.collection_records import documents_of_sources, touch
 from wellread.store.catalogue.documents.lookup import VALUES
 from wellread.store.catalogue.documents.reindexing import DELETED, note_deletion
-from wellread.store.catalogue.learning.feedback_records import forget_in_feedback, note_change
-from wellread.store.catalogue.learning.gap_records import forget_in_gaps, rename_in_gaps
+from wellread.store.catalogue.feedback_records import forget_in_feedback, note_change
+from wellread.store.catalogue.gap_records import forget_in_gaps, rename_in_gaps
 from wellread.store.schema.database import CataloguePart, chunks, reading, rows_in
 from wellread.store.schema.stored_values import REMOVED
 from wellread.store.schema.tables import (

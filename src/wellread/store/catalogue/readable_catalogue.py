@@ -22,10 +22,10 @@ from wellread.store.catalogue.documents.listings import Censuses, Listings
 from wellread.store.catalogue.documents.name_records import NameRecords
 from wellread.store.catalogue.documents.reindexing import Reindexing, Vectors
 from wellread.store.catalogue.documents.story_records import Stories
+from wellread.store.catalogue.feedback_records import Expiry, FeedbackRecords
 from wellread.store.catalogue.forgetting import Forgetting
-from wellread.store.catalogue.learning.feedback_records import Expiry, FeedbackRecords
-from wellread.store.catalogue.learning.gap_records import GapLedger
-from wellread.store.catalogue.learning.preference_records import CoverageReads, Notices
+from wellread.store.catalogue.gap_records import GapLedger
+from wellread.store.catalogue.preference_records import CoverageReads, Notices
 from wellread.store.catalogue.run_logs import Jobs
 from wellread.store.rights import (
     Reads,

@@ -20,7 +20,7 @@ from itertools import islice, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.ask.aggregate.queries.query import (
+from wellread.ask.aggregate.read.query import (
     MOST_WORDS,
     PERIODS,
     Noun,

@@ -14,20 +14,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
-from wellread.ask.aggregate.queries.holding import documents_about
-from wellread.ask.aggregate.queries.query import (
-    PERIODS,
-    CatalogueQuery,
-    Hop,
-    Name,
-    Noun,
-    Order,
-    QueryError,
-    Topic,
-    Walk,
-    said,
-)
-from wellread.ask.aggregate.queries.result import limits_of, scope_of
 from wellread.ask.aggregate.read.catalogue_reading import (
     ADJUNCTS,
     BY,
@@ -45,7 +31,21 @@ from wellread.ask.aggregate.read.catalogue_reading import (
     best_reading,
     learned,
 )
+from wellread.ask.aggregate.read.holding import documents_about
+from wellread.ask.aggregate.read.query import (
+    PERIODS,
+    CatalogueQuery,
+    Hop,
+    Name,
+    Noun,
+    Order,
+    QueryError,
+    Topic,
+    Walk,
+    said,
+)
 from wellread.ask.aggregate.read.read_walks import relations_of
+from wellread.ask.aggregate.read.result import limits_of, scope_of
 from wellread.ask.retrieve.relax import narrowed
 from wellread.ask.retrieve.story_search import WINDOW
 from wellread.ask.understand.vocabulary import vocabulary_of

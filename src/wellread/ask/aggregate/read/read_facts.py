@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from wellread.ask.aggregate.queries.holding import naming_most
-from wellread.ask.aggregate.queries.query import nouns, spelling
-from wellread.ask.aggregate.queries.result import Scope, limits_of, scope_of
 from wellread.ask.aggregate.read.catalogue_reading import FACTS, NOUN, PERSON, judged, learned
+from wellread.ask.aggregate.read.holding import naming_most
+from wellread.ask.aggregate.read.query import nouns, spelling
+from wellread.ask.aggregate.read.result import Scope, limits_of, scope_of
 from wellread.ask.understand.mentions import LIKELY, SURE, Meant, Name, meant_by, people_in
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase

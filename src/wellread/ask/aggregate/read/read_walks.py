@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import groupby
 
-from wellread.ask.aggregate.queries.query import CatalogueQuery, Hop, Name, Noun, Sense, Walk
 from wellread.ask.aggregate.read.catalogue_reading import Said
+from wellread.ask.aggregate.read.query import CatalogueQuery, Hop, Name, Noun, Sense, Walk
 from wellread.ask.aggregate.read.walk_reading import (
     ALIKE,
     ANY,

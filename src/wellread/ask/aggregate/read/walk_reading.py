@@ -17,7 +17,6 @@ from itertools import islice, pairwise
 
 import numpy as np
 
-from wellread.ask.aggregate.queries.query import Sense
 from wellread.ask.aggregate.read.catalogue_reading import (
     LEAST,
     SURE,
@@ -25,6 +24,7 @@ from wellread.ask.aggregate.read.catalogue_reading import (
     Floats,
 )
 from wellread.ask.aggregate.read.catalogue_reading import features as plain_features
+from wellread.ask.aggregate.read.query import Sense
 from wellread.ask.understand.question_type import FIRST, LAST
 from wellread.text.english import PREPOSITIONS
 from wellread.text.names import singular

@@ -17,11 +17,7 @@ import lxml.html
 from lxml import etree
 
 from wellread.errors import SourceError
-from wellread.ingest.loaders.base import LoaderLimits, Source
-from wellread.ingest.loaders.front_matter import moment
-from wellread.ingest.loaders.html.html import decode, page_blocks, plain_words
-from wellread.ingest.loaders.html.html_blocks import blocks_of, visible_text, write_blocks
-from wellread.ingest.loaders.office.archives import (
+from wellread.ingest.loaders.archives import (
     child_of,
     elements,
     name_of,
@@ -29,7 +25,11 @@ from wellread.ingest.loaders.office.archives import (
     parse,
     value_of,
 )
+from wellread.ingest.loaders.base import LoaderLimits, Source
+from wellread.ingest.loaders.front_matter import moment
 from wellread.ingest.loaders.plain import Blocks, one_line, title_from_name
+from wellread.ingest.loaders.text.html import decode, page_blocks, plain_words
+from wellread.ingest.loaders.text.html_blocks import blocks_of, visible_text, write_blocks
 from wellread.types import Document
 
 _CONTENT, _META, _STYLES = "content.xml", "meta.xml", "styles.xml"

@@ -19,8 +19,7 @@ from docx.parts.document import DocumentPart
 from lxml import etree
 
 from wellread.errors import SourceError
-from wellread.ingest.loaders.base import LoaderLimits, Source
-from wellread.ingest.loaders.office.archives import (
+from wellread.ingest.loaders.archives import (
     child_of,
     elements,
     name_of,
@@ -30,6 +29,7 @@ from wellread.ingest.loaders.office.archives import (
     table_row,
     value_of,
 )
+from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.plain import PARAGRAPH, Blocks, one_line
 from wellread.types import Document
 

@@ -19,8 +19,7 @@ from pptx.parts.presentation import PresentationPart
 from pptx.slide import Slide
 
 from wellread.errors import SourceError
-from wellread.ingest.loaders.base import LoaderLimits, Source, TextBuilder
-from wellread.ingest.loaders.office.archives import (
+from wellread.ingest.loaders.archives import (
     child_of,
     elements,
     name_of,
@@ -28,6 +27,7 @@ from wellread.ingest.loaders.office.archives import (
     table_row,
     value_of,
 )
+from wellread.ingest.loaders.base import LoaderLimits, Source, TextBuilder
 from wellread.ingest.loaders.plain import PARAGRAPH, one_line
 from wellread.types import Document
 

@@ -24,8 +24,8 @@ from openpyxl.workbook import Workbook
 from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 
 from wellread.errors import SourceError
+from wellread.ingest.loaders.archives import open_office, table_row
 from wellread.ingest.loaders.base import EmptyError, LoaderLimits, Source, TextBuilder
-from wellread.ingest.loaders.office.archives import open_office, table_row
 from wellread.ingest.loaders.plain import PARAGRAPH, one_line
 from wellread.types import Document
 

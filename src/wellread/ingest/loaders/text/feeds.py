@@ -14,12 +14,12 @@ from urllib.parse import urljoin
 import feedparser
 
 from wellread.errors import SourceError
+from wellread.ingest.loaders.archives import name_of, parse
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import moment, scalar, strings, web_address
-from wellread.ingest.loaders.html.html import MARKUP, fragment_blocks, plain_words
-from wellread.ingest.loaders.html.html_blocks import without_scripts
-from wellread.ingest.loaders.office.archives import name_of, parse
 from wellread.ingest.loaders.plain import Blocks, json_of, one_line, write_paragraphs
+from wellread.ingest.loaders.text.html import MARKUP, fragment_blocks, plain_words
+from wellread.ingest.loaders.text.html_blocks import without_scripts
 from wellread.ingest.loaders.text.records import is_feed
 from wellread.types import Document
 

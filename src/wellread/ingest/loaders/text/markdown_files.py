@@ -34,9 +34,9 @@ from wellread.ingest.loaders.front_matter import (
     strings,
     taxonomy_of,
 )
-from wellread.ingest.loaders.html.html import markup_text
-from wellread.ingest.loaders.html.html_blocks import without_scripts
 from wellread.ingest.loaders.plain import PARAGRAPH, Blocks, decode, title_from_name
+from wellread.ingest.loaders.text.html import markup_text
+from wellread.ingest.loaders.text.html_blocks import without_scripts
 from wellread.types import Document
 
 _FENCE = re.compile(r"[ ]{0,3}(?:[-*+>] +)*(`{3,}|~{3,})")

@@ -31,8 +31,8 @@ from wellread.ingest.loaders.front_matter import (
     strings,
     web_address,
 )
-from wellread.ingest.loaders.html.html_blocks import without_scripts
 from wellread.ingest.loaders.plain import PARAGRAPH, decode, json_of, one_line, title_from_name
+from wellread.ingest.loaders.text.html_blocks import without_scripts
 from wellread.ingest.loaders.text.markdown_files import LABEL_WORDS, seconds
 from wellread.ingest.loaders.text.records import SpeechForm, speech_form
 from wellread.types import Document

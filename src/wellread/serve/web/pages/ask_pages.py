@@ -56,7 +56,7 @@ from wellread.serve.web.answer_parts import (
 from wellread.serve.web.rendering import NOT_KEPT, drawn, fragment, page_router, shown, wants_json
 from wellread.serve.web.runs import TOO_MANY, AskRun, AskRuns
 from wellread.store.catalogue.asking.answer_records import SessionFacts
-from wellread.store.catalogue.learning.preference_records import Notice
+from wellread.store.catalogue.preference_records import Notice
 from wellread.store.schema.stored_values import (
     BetterCitation,
     Feedback,

@@ -43,7 +43,7 @@ from wellread.serve.web.charts import bar_chart, part_label, seconds_bars, trend
 from wellread.serve.web.rendering import page_router, shown
 from wellread.serve.web.runs import Ingest
 from wellread.store.catalogue.documents.listings import ListedDocument
-from wellread.store.catalogue.learning.preference_records import AskedOf
+from wellread.store.catalogue.preference_records import AskedOf
 from wellread.store.schema.stored_values import GapStatus
 from wellread.text.periods import window_of
 from wellread.types import Filters

@@ -31,13 +31,7 @@ from wellread.store.schema.stored_values import (
     User,
     UserGroup,
 )
-from wellread.store.schema.tables import (
-    grants,
-    group_members,
-    user_groups,
-    users,
-    web_sessions,
-)
+from wellread.store.schema.tables import grants, group_members, user_groups, users, web_sessions
 
 LONGEST_NAME = 100
 COLUMNS = [

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from cssselect import HTMLTranslator, SelectorError
 from lxml.etree import XPathError, _Element
 
-from wellread.ingest.loaders.html.html_blocks import (
+from wellread.ingest.loaders.text.html_blocks import (
     INVISIBLE,
     ancestors,
     declared,

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from wellread.config import GenerationSettings
 from wellread.errors import ModelError, SettingsError
 from wellread.models.base import LanguageModel
-from wellread.models.language.claude_cli import CLAUDE_CLI, ClaudeCommand
+from wellread.models.claude_cli import CLAUDE_CLI, ClaudeCommand
 from wellread.models.server_calls import RetryingModel
 from wellread.plugins import find, installed
 
@@ -237,7 +237,7 @@ BUILT_IN: Mapping[str, Callable[[], Factory]] = {CLAUDE_CLI: lambda: _command}
 
 def _hosted(endpoint: Endpoint, settings: GenerationSettings) -> LanguageModel:
     try:
-        from wellread.models.language.hosted import HostedModel  # noqa: PLC0415
+        from wellread.models.hosted import HostedModel  # noqa: PLC0415
 
         return HostedModel(endpoint, settings)
     except ImportError as error:

@@ -59,7 +59,7 @@ from pydantic_ai.tools import ToolDefinition
 from wellread.config import GenerationSettings
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import Exchange, ModelUsage, Piece, Prompt, TextDelta, ToolCall
-from wellread.models.language.open_language_model import (
+from wellread.models.open_language_model import (
     OPENAI,
     PLACEHOLDER_KEY,
     Endpoint,

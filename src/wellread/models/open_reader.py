@@ -124,7 +124,7 @@ def _lexical(settings: ReaderSettings, head: Head) -> Ranking:  # noqa: ARG001 -
 
 
 def _trained(settings: ReaderSettings, head: Head) -> Ranking:  # noqa: ARG001 - as all factories
-    from wellread.models.readers import trained_reader  # noqa: PLC0415
+    from wellread.models import trained_reader  # noqa: PLC0415
 
     return trained_reader.TrainedReader(trained_reader.TrainedModel(threads=settings.threads))
 

@@ -20,7 +20,7 @@ from wellread.codec import storable, to_plain
 from wellread.errors import SourceError
 from wellread.identity import document_id, passage_id, tagged_hash, version_of
 from wellread.ingest.loaders.base import EmptyError, LoaderLimits, Source
-from wellread.ingest.parsing import kinds
+from wellread.ingest.pipeline import kinds
 from wellread.models.word_pieces import count_tokens
 from wellread.text.sentences import sentence_spans
 from wellread.types import Document, Passage, Span

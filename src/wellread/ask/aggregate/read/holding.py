@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from wellread.ask.aggregate.queries.query import CatalogueQuery, EntityKey, Name, Topic
-from wellread.ask.aggregate.queries.result import Place, Scope
+from wellread.ask.aggregate.read.query import CatalogueQuery, EntityKey, Name, Topic
+from wellread.ask.aggregate.read.result import Place, Scope
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.store.catalogue.documents.listings import Entry
 from wellread.text.english import STOP_WORDS

@@ -104,7 +104,7 @@ class TrainedModel:
 
     def __init__(self, path: Path | None = None, *, threads: int = 0) -> None:
         """Prepare; ``path`` is another file of the same kind, ``threads`` 0 takes all cores."""
-        own = Path(str(resources.files("wellread.models.readers").joinpath(FILE)))
+        own = Path(str(resources.files("wellread.models").joinpath(FILE)))
         self.path = path or own
         self._threads = threads
 

@@ -17,8 +17,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Self
 
 from wellread.codec import from_plain, to_plain
-from wellread.ingest.parsing.parse import Parsed, ParseRequest
-from wellread.ingest.parsing.worker import SharedMemory, receive, send, started_with
+from wellread.ingest.pipeline.parse import Parsed, ParseRequest
+from wellread.ingest.pipeline.worker import SharedMemory, receive, send, started_with
 
 MOST_WORKERS = 4
 # A worker that grew is replaced: some parsers never give memory back, and what idle ones hold is
@@ -76,7 +76,7 @@ class _Worker:
         self._allowed = memory
         self._overdue = False
         self._process = subprocess.Popen(  # noqa: S603 our own module, no shell
-            [sys.executable, "-m", "wellread.ingest.parsing.worker", str(memory)],
+            [sys.executable, "-m", "wellread.ingest.pipeline.worker", str(memory)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

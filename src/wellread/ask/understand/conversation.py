@@ -17,8 +17,8 @@ import yaml
 from anyio import to_thread
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from wellread.ask.understand.followups.rewrite import Turn, standalone
 from wellread.ask.understand.planted_orders import planted_in
+from wellread.ask.understand.rewrite import Turn, standalone
 from wellread.ask.understand.vocabulary import MOST_TITLE_WORDS, Vocabulary, vocabulary_of
 from wellread.errors import SettingsError
 from wellread.identity import random_id

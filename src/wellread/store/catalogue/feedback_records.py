@@ -29,7 +29,7 @@ from wellread.store.catalogue.documents.lookup import (
     put_properties,
     whole_texts,
 )
-from wellread.store.catalogue.learning.gap_records import record_gap
+from wellread.store.catalogue.gap_records import record_gap
 from wellread.store.schema.database import CataloguePart, chunks
 from wellread.store.schema.stored_values import BetterCitation, Feedback
 from wellread.store.schema.tables import answers, feedback, feedback_marks, notices

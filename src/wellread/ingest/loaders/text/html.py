@@ -22,7 +22,8 @@ from lxml.etree import LxmlError, _Element
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import moment, web_address
-from wellread.ingest.loaders.html.html_blocks import (
+from wellread.ingest.loaders.plain import Blocks, bare, title_from_name
+from wellread.ingest.loaders.text.html_blocks import (
     Block,
     ancestors,
     blocks_of,
@@ -31,8 +32,7 @@ from wellread.ingest.loaders.html.html_blocks import (
     visible_text,
     write_blocks,
 )
-from wellread.ingest.loaders.html.html_hidden import mark_hidden
-from wellread.ingest.loaders.plain import Blocks, bare, title_from_name
+from wellread.ingest.loaders.text.html_hidden import mark_hidden
 from wellread.types import Document
 
 HOME_SHARE = 0.1  # of the chosen letters, that may stand outside the element around the text

@@ -1,6 +1,6 @@
 """A parser process: reads requests on standard input, answers on standard output.
 
-Started by ``workers.py`` as ``python -m wellread.ingest.parsing.worker MEMORY``. A message is one
+Started by ``workers.py`` as ``python -m wellread.ingest.pipeline.worker MEMORY``. A message is one
 line ``HEADER BYTES`` (two lengths), then a JSON header, then raw bytes (of a source that is no
 file). JSON and not pickle, so that a hostile file that takes over a parser cannot reach further.
 
@@ -34,7 +34,7 @@ from typing import IO, Any
 
 from wellread.codec import from_plain, to_plain
 from wellread.ingest.loaders.base import ENTRIES
-from wellread.ingest.parsing.parse import ParseRequest, parse
+from wellread.ingest.pipeline.parse import ParseRequest, parse
 
 if sys.platform != "win32":  # Windows has no such limits; time and size are limited there as well
     import resource

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from wellread import plugins
 from wellread.errors import SourceError
 from wellread.ingest.loaders import plain
+from wellread.ingest.loaders.archives import is_odt, is_office_binary, names_in
 from wellread.ingest.loaders.base import (
     ENTRIES,
     ENTRIES_VERSION,
@@ -29,14 +30,13 @@ from wellread.ingest.loaders.base import (
     LoaderLimits,
     Source,
 )
-from wellread.ingest.loaders.html import html
-from wellread.ingest.loaders.office.archives import is_odt, is_office_binary, names_in
-from wellread.ingest.loaders.text import markdown_files
+from wellread.ingest.loaders.text import html, markdown_files
 from wellread.ingest.loaders.text.records import asks, delimiter_of, is_record, kind_of_json
 from wellread.types import Document
 
-if TYPE_CHECKING:  # settings are read with a library that takes long to import
+if TYPE_CHECKING:
     from wellread.ingest.settings.mapping import SourceRules
+
 
 logger = logging.getLogger(__name__)
 

@@ -1,1 +1,0 @@
-"""What is asked of the catalogue, in which words, and what comes back."""

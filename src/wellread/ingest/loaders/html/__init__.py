@@ -1,1 +1,0 @@
-"""Web pages and markup: their main text and what they say of themselves."""

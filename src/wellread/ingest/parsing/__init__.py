@@ -1,1 +1,0 @@
-"""Parser processes: a source goes in, its documents and passages come out."""

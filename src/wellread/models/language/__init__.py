@@ -1,1 +1,0 @@
-"""Language models: what writes text, on servers or by a command line program."""

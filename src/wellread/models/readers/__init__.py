@@ -1,1 +1,0 @@
-"""Readers: what says how well texts fit a question or a claim."""

@@ -1,1 +1,0 @@
-"""What is derived from the declaration of a value: its JSON and the schema of that."""

@@ -1,1 +1,0 @@
-"""What is learned by being asked: feedback, notices, figures of answers."""
