@@ -104,13 +104,13 @@ def test_the_live_embedder_is_opened_as_it_was_then(
     with shaped(tmp_path, 128, api_key_env="KEY_THEN") as kb:
         kb.live()
     opened.clear()
-    with shaped(tmp_path, 96, 50, url="http://two.example/v1", timeout="7") as kb:
+    with shaped(tmp_path, 96, 50, url="http://two.example/v1", threads="3") as kb:
         live = kb.live()
         assert (live.fingerprint.embedder, live.tokens) == ("readable/128", 200)
         (settings,) = opened
         assert (settings.model, settings.url) == ("128", "http://one.example/v1")
         assert settings.api_key_env == "KEY_THEN"
-        assert settings.timeout == 7.0  # not part of what shapes a vector: as it is today
+        assert settings.threads == 3  # not part of what shapes a vector: as it is today
         assert live.embedder.embed(["tide"], "query").shape == (1, 128)
         assert (kb.wanted.embedder, kb.wanted_parts().tokens) == ("readable/96", 50)
 

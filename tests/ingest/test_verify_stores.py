@@ -517,9 +517,10 @@ PLANTED: dict[str, Planted] = {
                 "'job_x', 0, 'u', 'added', '', 0, 0, 0",
             ),
             (
-                'answer_evidence (answer_id, ordinal, document_id, version, start, "end")',
+                'answer_sentences (answer_id, ordinal, start, "end", verdict, citations, marked, '
+                "within)",
                 "answer_id",
-                "'ans_x', 0, 'doc_x', 'v', 0, 1",
+                "'ans_x', 0, 0, 1, '{}', '[]', 0, 0",
             ),
         )
     },

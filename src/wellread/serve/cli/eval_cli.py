@@ -8,13 +8,11 @@ from typing import Annotated
 from urllib.parse import quote
 
 import typer
-from rich.console import Console
-from rich.table import Table
+from rich.markdown import Markdown
 from rich.text import Text
 
 from wellread.ask.retrieve.search import check_collections
 from wellread.errors import RequestError
-from wellread.evaluation import markdown
 from wellread.evaluation.cases import Case, read_cases
 from wellread.evaluation.markdown import curve, page
 from wellread.evaluation.report import (
@@ -35,7 +33,7 @@ from wellread.evaluation.report import (
 from wellread.kb import KnowledgeBase
 from wellread.serve.cli.options import Topics
 from wellread.serve.progress import State, counted
-from wellread.serve.terminal import Terminal, right, table, terminal_of, whole
+from wellread.serve.terminal import Terminal, terminal_of
 from wellread.text.words import harmless
 from wellread.types import Filters
 
@@ -170,68 +168,11 @@ def _show(terminal: Terminal, report: Report, checks: Sequence[Check]) -> None:
         gate = {"gate": gate_body(checks)} if checks else {}
         terminal.write_json(body(report) | gate)
         return
-    print_report(terminal.out, report)
-    if checks:
-        print_gate(terminal.out, checks)
-
-
-def print_report(console: Console, report: Report) -> None:
-    """Figures, the same by type and tag, latency, and what went wrong."""
-    console.print(Text(harmless(markdown.heading(report)), style="bold"), soft_wrap=True)
-    console.print()
-    rows = (
-        (name, markdown.value(figure), markdown.bounds(figure), f"{figure.n:,}")
-        for name, figure in markdown.shown(report)
-    )
-    console.print(_figures(("measure", "value", "95 % interval", "n"), rows))
-    _print_parts(console, report)
-    console.print()
-    steps = (
-        (step, markdown.milliseconds(seconds.p50), markdown.milliseconds(seconds.p90))
-        for step, seconds in report.latency.items()
-    )
-    console.print(_figures(("milliseconds", "p50", "p90"), steps))
-    for line in markdown.failures(report):
-        console.print(Text(harmless(line), style="yellow"), soft_wrap=True)
-    if note := markdown.depth_note(report):
-        console.print(Text(note, style="dim"), soft_wrap=True)
-
-
-def print_gate(console: Console, checks: Sequence[Check]) -> None:
-    """Every threshold, and go or no-go."""
-    console.print()
-    rows: list[tuple[str | Text, ...]] = []
-    for each in checks:
-        found = str(each.found) if each.found else "not measured"
-        mark = Text("✓", style="green") if each.passed else Text("✗ failed", style="bold red")
-        rows.append((each.threshold.name, each.threshold.wanted, found, mark))
-    console.print(_figures(("gate", "wanted", "found", ""), rows))
+    told = harmless(page(report, checks=checks))
+    terminal.out.print(Markdown(told) if terminal.out.is_terminal else Text(told), soft_wrap=True)
     missed = sum(not each.passed for each in checks)
     if missed:
         line = f"No-go: {missed} of {len(checks)} thresholds missed."
-        console.print(Text(line, style="bold red"))
-    else:
-        console.print(Text("Go: every threshold is reached.", style="bold green"))
-
-
-def _print_parts(console: Console, report: Report) -> None:
-    groups = markdown.parts(report)
-    if not groups:
-        return
-    names = markdown.short_measures(report)
-    rows = []
-    for group in groups:
-        figures = report.groups[group]
-        cells = [markdown.value(figures[name]) if name in figures else "–" for name in names]
-        rows.append((group, f"{figures['failed'].n:,}", *cells))
-    console.print()
-    console.print(_figures(("", "n", *map(_broken, names)), rows))
-
-
-def _figures(head: Sequence[str], rows: Iterable[Iterable[str | Text]]) -> Table:
-    return table((whole(head[0]), *map(right, head[1:])), rows, header_style="dim")
-
-
-def _broken(name: str) -> str:
-    """The name in short lines, so that many columns fit."""
-    return name.replace("_", "\n").replace("@", "\n@")
+        terminal.out.print(Text(line, style="bold red"))
+    elif checks:
+        terminal.out.print(Text("Go: every threshold is reached.", style="bold green"))
