@@ -93,7 +93,7 @@ LOADERS = {
     for entry in (
         _entry("markdown", "3", "text.markdown_files:load"),
         _entry("markdown-transcript", "3", "text.markdown_files:load_transcript"),
-        _entry("html", "5", "html.html:load"),
+        _entry("html", "5", "text.html:load"),
         _entry("text", "3", "plain:load"),
         _entry("pdf", "3", "pdf.pdf:load"),
         _entry("captions", "2", "text.transcripts:load"),
@@ -106,7 +106,7 @@ LOADERS = {
         _entry("xlsx", "2", "office.office_xlsx:load"),
         _entry("odt", "2", "office.books:load_odt"),
         _entry("epub", "2", "office.books:load_epub"),
-        _entry("office-binary", "1", "office.archives:refuse_binary"),
+        _entry("office-binary", "1", "archives:refuse_binary"),
     )
 }
 
