@@ -69,7 +69,7 @@ another on a small set (HotpotQA-100, QMSum) is mostly chance.
 "Led on" is the same search with what a passage about the thing named leads to, as questions
 that ask for one thing are answered from: where a part of the question is open, the names in that
 passage are searched for together with it, and up to two documents that are called so come behind
-the sixth hit (`ask/retrieve/bridge.py`). It is one more search, made for 2 of 40 of the sample's
+the sixth hit (`ask/retrieve/direct.py`). It is one more search, made for 2 of 40 of the sample's
 questions that are answered from passages, none of whose answers it changed.
 
 How each set is put: SciFact, MTRAG and HotpotQA items are JSON lines, ranked by the best passage

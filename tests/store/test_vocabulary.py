@@ -72,16 +72,10 @@ def test_all_that_documents_are_described_with_is_counted(catalogue: Catalogue) 
     assert dict(words.entity_types) == {"place": 1}
 
 
-def test_titles_and_aliases_have_dates_unless_documents_disagree(catalogue: Catalogue) -> None:
-    first, second = datetime(2024, 3, 1, tzinfo=UTC), datetime(2024, 5, 2, 23, 30, tzinfo=UTC)
-    facts = EntityFacts(entity_id="merger", aliases=("the union",))
-    put(catalogue, note("Merger", published_at=first, entity=facts))
-    put(catalogue, note("a", title="Bulletin", published_at=first))
-    put(catalogue, note("b", title="Bulletin", published_at=second))
+def test_the_first_and_the_last_day_are_known(catalogue: Catalogue) -> None:
+    put(catalogue, note("a", published_at=datetime(2024, 3, 1, tzinfo=UTC)))
+    put(catalogue, note("b", published_at=datetime(2024, 5, 2, 23, 30, tzinfo=UTC)))
     put(catalogue, note("undated"))
-    dates = {key: catalogue.names.dates(["main"], key) for key in ("merger", "union", "undated")}
-    assert dates == {"merger": [date(2024, 3, 1)], "union": [date(2024, 3, 1)], "undated": []}
-    assert len(catalogue.names.dates(["main"], "bulletin")) == 2
     assert catalogue.censuses.published(["main"]) == (date(2024, 3, 1), date(2024, 5, 2))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 from wellread.ask.deliver.cite import styled
 from wellread.config import Style
@@ -27,7 +27,6 @@ from wellread.values.answer_text import (
 from wellread.values.answers import NOBODY, Answer, Citation, Sentence
 
 Format = Literal["markdown", "csl-json", "bibtex"]
-FORMATS: tuple[Format, ...] = get_args(Format)
 MEDIA_TYPES: dict[Format, str] = {
     "markdown": "text/markdown; charset=utf-8",
     "csl-json": "application/vnd.citationstyles.csl+json",

@@ -13,7 +13,6 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
-from datetime import date
 from functools import lru_cache
 from itertools import chain
 from typing import Any, NamedTuple
@@ -434,19 +433,6 @@ class NameRecords(CataloguePart):
         ends = {"start": start, "end": f"{start[:-1]}{chr(ord(start[-1]) + 1)}"}
         wanted = {"sort": sort, "collections": list(collections), "most": MOST_SORTS, **ends}
         return [key for (key,) in self._rows(_BEGINNING.bindparams(**wanted))]
-
-    def dates(self, collections: Sequence[str], key: str) -> list[date]:
-        """The dates of the documents that bear the key as their title or alias."""
-        moment = documents.c.published_at
-        named = (_NAMES.sort.in_((TITLE, ALIAS)), _NAMES.key == key)
-        statement = (
-            select(moment)
-            .join_from(document_names, documents, documents.c.id == _NAMES.document_id)
-            .where(*named, _NAMES.collection.in_(collections), moment.is_not(None))
-            .distinct()
-            .limit(MOST_VALUES)
-        )
-        return sorted({when.date() for when in self._values(statement)})
 
     # --- care ---
 
