@@ -13,12 +13,8 @@ from operator import attrgetter
 from typing import Any, ClassVar, Self, dataclass_transform
 from urllib.parse import quote, urlencode
 
-from pydantic import BaseModel, ConfigDict, field_validator
-from pydantic.alias_generators import to_camel
-
 from wellread.shapes import Computed, View
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
-from wellread.text.words import harmless
 from wellread.types import AppliedLimit, Box, DocumentFacts, Filters, ListRank, Locator, Span
 from wellread.values.answers import (
     Citation,
@@ -207,60 +203,3 @@ FACES.show(
     "collection id type title document_id view_url",
     view_url=(str, lambda node: document_view(node.document_id)),
 )
-
-
-# --- bodies of the protocols (MCP, OpenAI), which pydantic checks and describes ---------------
-
-
-class PlainBody(BaseModel):
-    """A body whose fields are snake_case in JSON; they are read from the values behind it."""
-
-    model_config = ConfigDict(from_attributes=True, frozen=True)
-
-    @field_validator("*", mode="after")
-    @classmethod
-    def _harmless(cls, value: Any) -> Any:
-        """What drives a terminal or turns the order of letters leaves in no body."""
-        return _each_harmless(value)
-
-    @classmethod
-    def of(cls, *values: object, **named: object) -> Self:
-        """The body of ``values``.
-
-        A field is the one ``named``, else the attribute of its name of the first value with one.
-        """
-        return cls.model_validate(_Joined(values, named))
-
-
-def _each_harmless(value: Any) -> Any:
-    if type(value) is str:
-        return harmless(value)
-    if isinstance(value, dict):
-        return {_each_harmless(key): _each_harmless(one) for key, one in value.items()}
-    return type(value)(map(_each_harmless, value)) if type(value) in (tuple, list) else value
-
-
-class Body(PlainBody):
-    """A body whose fields are camelCase in JSON."""
-
-    model_config = ConfigDict(
-        alias_generator=to_camel, validate_by_name=True, serialize_by_alias=True
-    )
-
-
-class _Joined:
-    """Several values and some named attributes seen as one value."""
-
-    __slots__ = ("_named", "_values")
-
-    def __init__(self, values: tuple[object, ...], named: Mapping[str, object]) -> None:
-        self._values = values
-        self._named = named
-
-    def __getattr__(self, name: str) -> Any:
-        if name in self._named:
-            return self._named[name]
-        for value in self._values:
-            if hasattr(value, name):
-                return getattr(value, name)
-        raise AttributeError(name)
