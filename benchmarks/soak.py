@@ -129,16 +129,14 @@ def end(server: subprocess.Popen[str]) -> None:
 
 
 def ask(url: str, told: Told, over: threading.Event, seed: int) -> None:
-    """Questions, searches and checks, one after the other."""
+    """Questions and searches, one after the other."""
     chance = random.Random(seed)
     with httpx.Client(base_url=url, timeout=120) as client:
         while not over.is_set():
             question = chance.choice(QUESTIONS)
-            kind = chance.choice(("ask", "ask", "ask", "search", "check"))
+            kind = chance.choice(("ask", "ask", "ask", "search"))
             if kind == "search":
                 reply = client.get("/api/search", params={"query": question})
-            elif kind == "check":
-                reply = client.post("/api/check", json={"text": f"{question[:-1]}. It is so."})
             else:
                 body = {"question": question, "options": {"fresh": chance.random() < 0.5}}
                 reply = client.post("/api/ask", json=body)

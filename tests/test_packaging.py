@@ -34,7 +34,6 @@ WITH_MCP = "serve/mcp/"
 WITH_OPENSEARCH = "store/index/opensearch/"
 WITH_POSTGRES = {"store/schema/postgresql.py"}
 WITH_OIDC = {"serve/web/identity_provider.py"}
-WITH_OTEL = {"serve/server/traces.py"}
 TESTING = "testing/"
 
 
@@ -148,8 +147,6 @@ def test_every_import_is_declared() -> None:
             declared |= extra("postgres")
         if name_of(path) in WITH_OIDC:
             declared |= extra("oidc")
-        if name_of(path) in WITH_OTEL:
-            declared |= extra("otel")
         if name_of(path).startswith(TESTING):
             declared |= {"pytest", "hypothesis"}
         if names_missing := undeclared(path, declared):

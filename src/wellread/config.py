@@ -244,7 +244,6 @@ class ServeSettings(Section):
     body_seconds: ClassVar[float] = 30.0  # in which a body begins; then 64,000 bytes a second
     header_seconds: ClassVar[float] = 10.0  # in which line and headers of a request come
     asks_at_once: int = setting(8, "questions that are answered at once; 32 more wait", gt=0)
-    checks_at_once: ClassVar[int] = 2  # texts that are checked at once; 32 more wait
     names: Annotated[tuple[str, ...], Many] = setting(
         (), "host names that the server answers for, beside those of this machine (docs/users.md)"
     )
@@ -252,11 +251,6 @@ class ServeSettings(Section):
         (), "addresses of reverse proxies whose X-Forwarded-For and -Proto are believed"
     )
     logs: Literal["text", "json"] = setting("text", "form of the log's lines")
-    traces: str = setting(
-        "",
-        "address of a collector that takes OpenTelemetry traces over HTTP, as "
-        "http://127.0.0.1:4318 (docs/users.md); empty: none",
-    )
 
 
 PASSWORD_ENV = "OPENSEARCH_PASSWORD"  # noqa: S105 - the variable with the password of a cluster's user

@@ -20,7 +20,7 @@ import wellread.serve.web.pages
 from wellread.kb import KnowledgeBase
 from wellread.serve.guards.incoming import BodyLimits, _is_visit
 from wellread.serve.guards.route_rules import RouteRules, route_of, rules
-from wellread.serve.guards.work_limits import work_at
+from wellread.serve.guards.work_limits import is_queued
 from wellread.serve.server.app import ROUTERS, create_app
 from wellread.serve.web.pages.library_pages import UPLOAD_PATH
 
@@ -116,7 +116,7 @@ async def test_guards_judge_by_the_route_that_runs_however_its_address_is_spelt(
         """The route that runs, and what the guards say to a request that is spelt so."""
         scope = {"type": "http", "method": method, "path": unquote(spelt), "app": app}
         scope |= {"headers": [(b"sec-fetch-site", b"cross-site")], "query_string": b""}
-        said = (judge.of(scope), work_at(scope), bodies.of(scope), _is_visit(scope))
+        said = (judge.of(scope), is_queued(scope), bodies.of(scope), _is_visit(scope))
         await app.router(scope, nothing, nothing)
         return ran.pop() if ran else "", (route_of(scope), *said)
 

@@ -67,7 +67,6 @@ from wellread.values.answers import (
     StepEvent,
     Usage,
 )
-from wellread.values.calls import Work, ended
 from wellread.values.question import Analysis
 
 Explain = Callable[[Analysis, Found], None]
@@ -87,7 +86,6 @@ class Clock:
         step = Step(name=name, seconds=round(now - self._last, 4), found=found)
         self._last = now
         self.steps.append(step)
-        ended(Work(name=name, seconds=step.seconds, facts={"found": found}))
         return StepEvent(step=step)
 
 

@@ -22,7 +22,7 @@ from wellread.models.base import LanguageModel, Piece, Prompt
 from wellread.models.recording import RecordedModel, tariff_of
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.run_logs import Limit
-from wellread.values.calls import ANSWER, MODEL_CALL, Call, Work, ended
+from wellread.values.calls import ANSWER, Call
 
 logger = logging.getLogger(__name__)
 
@@ -147,7 +147,6 @@ class BudgetLedger:
         """Write down how a call has ended. A catalogue that refuses is told to the log only."""
         if call.error:
             self._failed()
-        ended(_work(call))
         try:
             if ticket is None:
                 self._catalogue().calls.record(call)
@@ -171,19 +170,6 @@ class BudgetLedger:
             ("month", today.replace(day=1), self._settings.monthly),
         ]
         return [(name, since, limit) for name, since, limit in periods if limit is not None]
-
-
-def _work(call: Call) -> Work:
-    facts: dict[str, str | int | float] = {
-        "purpose": call.purpose,
-        "provider": call.provider,
-        "model": call.model,
-        "input_tokens": call.input_tokens,
-        "output_tokens": call.output_tokens,
-        "cost": call.cost,
-        "error": call.error,
-    }
-    return Work(name=MODEL_CALL, seconds=call.seconds, facts=facts)
 
 
 def _today() -> datetime:

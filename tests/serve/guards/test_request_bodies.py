@@ -20,7 +20,6 @@ HALF = "\\ud800"
 BODIES = (
     ("/api/ask", '{"question": "ferry", "sessionId": "%s"}'),
     ("/api/ask", '{"question": "ferry", "options": {"speakers": ["%s"]}}'),
-    ("/api/check", '{"text": "The ferry was bought.", "sources": [{"text": "a", "title": "%s"}]}'),
     ("/v1/chat/completions", '{"model": "wellread", "messages": [{"role": "user", "%s": "a"}]}'),
     ("/api/answers/none/verify", '["%s"]'),
 )

@@ -1,4 +1,4 @@
-"""``ask`` and ``research`` as the official client sees them, in both protocols."""
+"""``ask`` as the official client sees them, in both protocols."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from tests.serve.mcp.conftest import MODES, text_of
 
 from wellread.kb import KnowledgeBase
 from wellread.serve.mcp import asking_tools
-from wellread.serve.mcp.asking_tools import part_of
 from wellread.serve.mcp.mcp_server import mcp_server
 from wellread.serve.mcp.tool_calls import MOST_TOKENS, Served, as_result, tokens_of
 from wellread.types import Filters, Locator, Span
@@ -43,7 +42,7 @@ from wellread.values.reports import (
     ResearchRequest,
 )
 
-TOOLS = ["search", "fetch", "open_source", "list_documents", "ask", "research", "check_text"]
+TOOLS = ["search", "fetch", "list_documents", "ask"]
 
 
 async def test_both_protocols_have_the_same_tools(client: Client, mode: str) -> None:
@@ -198,7 +197,9 @@ def report_of(given: Answer) -> Report:
 
 async def test_a_report_is_whole_in_both(client: Client) -> None:
     async with client:
-        result = await client.call_tool("research", {"question": "What did the ferry cost?"})
+        result = await client.call_tool(
+            "ask", {"question": "What did the ferry cost?", "mode": "deep"}
+        )
     facts = result.structured_content
     assert facts["report"]["stopped"] == "complete"
     assert facts["citations"]
@@ -220,24 +221,24 @@ async def test_research_tells_its_progress_and_what_it_did_not_find(
         yield ProgressEvent(round=1, stage="search", text="looking for the crew", found=2)
         yield ReportEvent(report=report)
 
-    monkeypatch.setattr(asking_tools, "researched", scripted)
+    monkeypatch.setattr(asking_tools, "research", scripted)
     told: list[str | None] = []
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
         told.append(message)
 
-    asked = {"question": "Everything about the ferry", "rounds": 2, "collection": "town"}
+    asked = {"question": "Everything about the ferry", "mode": "deep", "collection": "town"}
     async with client:
-        result = await client.call_tool("research", asked, progress_callback=hear)
-    assert told == ["plan: 2 parts, at most 8 searches: Cost; Crew", "looking for the crew"]
-    assert seen[0].limits.rounds == 2
+        result = await client.call_tool("ask", asked, progress_callback=hear)
+    assert told == ["plan: Cost; Crew", "looking for the crew"]
     assert seen[0].question.filters == Filters(collections=("town",))
     report = result.structured_content["report"]
     assert report["stopped"] == "round_limit"
     assert report["warning"] == "stopped after the last round allowed"
     assert [one["title"] for one in report["sections"] if not one["found"]] == ["Crew"]
-    (unused,) = report["documents"]
-    assert (unused["title"], unused["cited"]) == ("The *unused* one", False)
+
+
+MILL = {"question": "Everything about the mill", "mode": "deep"}
 
 
 # --- long answers ----------------------------------------------------------------------------
@@ -300,9 +301,9 @@ async def test_of_a_long_report_as_much_is_given_as_fits_and_the_rest_is_counted
     async def scripted(*_: object) -> AsyncIterator[ResearchEvent]:
         yield ReportEvent(report=report_of(given))
 
-    monkeypatch.setattr(asking_tools, "researched", scripted)
+    monkeypatch.setattr(asking_tools, "research", scripted)
     async with client:
-        result = await client.call_tool("research", {"question": "Everything about the mill"})
+        result = await client.call_tool("ask", MILL)
     assert not result.is_error, text_of(result)
     assert tokens_of(result) <= MOST_TOKENS
     facts = result.structured_content
@@ -321,11 +322,6 @@ async def test_of_a_long_report_as_much_is_given_as_fits_and_the_rest_is_counted
     assert facts["report"]["rounds"] == 2
 
 
-def test_a_part_is_never_empty() -> None:
-    part = part_of(long_answer(2), 1)
-    assert (len(part.sentences), part.left_out) == (1, 1)
-
-
 # --- what sources say is data ----------------------------------------------------------------
 
 
@@ -342,9 +338,9 @@ async def test_a_source_s_markup_makes_no_picture_and_no_link(
     async def scripted(*_: object) -> AsyncIterator[ResearchEvent]:
         yield ReportEvent(report=report_of(given))
 
-    monkeypatch.setattr(asking_tools, "researched", scripted)
+    monkeypatch.setattr(asking_tools, "research", scripted)
     async with client:
-        result = await client.call_tool("research", {"question": "x"})
+        result = await client.call_tool("ask", MILL)
     assert json.loads(text_of(result))["citations"][0]["quote"] == evil
     assert shown_links(text_of(result)) == set()
 
@@ -384,10 +380,10 @@ async def test_a_cancelled_call_stops_the_work(
         finally:
             ended.set()
 
-    monkeypatch.setattr(asking_tools, "researched", endless)
+    monkeypatch.setattr(asking_tools, "research", endless)
     async with Client(mcp_server(Served(kb=kb)), mode=mode) as client:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(client.call_tool, "research", {"question": "x"})
+            tasks.start_soon(client.call_tool, "ask", MILL)
             await begun.wait()
             tasks.cancel_scope.cancel()
         with anyio.fail_after(20):
@@ -399,9 +395,7 @@ async def test_a_cancelled_call_stops_the_work(
     ("tool", "arguments"),
     [
         ("ask", {"question": "When does the ferry leave?"}),
-        ("research", {"question": "Tell me everything about the ferry"}),
         ("search", {"query": "ferry"}),
-        ("check_text", {"text": "The ferry leaves at six."}),
     ],
 )
 async def test_an_empty_library_is_said_to_be_empty_instead_of_having_no_answer(
@@ -414,11 +408,6 @@ async def test_an_empty_library_is_said_to_be_empty_instead_of_having_no_answer(
     assert "wellread add PATH" in text_of(result)
 
 
-async def test_an_empty_library_can_be_listed_and_texts_checked_beside_it(
-    empty: KnowledgeBase,
-) -> None:
-    sources = [{"title": "Timetable", "text": "The ferry leaves at six."}]
-    checked = {"text": "The ferry leaves at six.", "sources": sources}
+async def test_an_empty_library_can_be_listed(empty: KnowledgeBase) -> None:
     async with Client(mcp_server(Served(kb=empty))) as client:
         assert "wellread add PATH" in text_of(await client.call_tool("list_documents", {}))
-        assert not (await client.call_tool("check_text", checked)).is_error

@@ -75,4 +75,4 @@ def test_the_program_on_the_page_runs(tmp_path: Path, town: Path, place_model: P
     assert done.returncode == 0, done.stderr
     assert "bought for 2.6 million euros in 2021." in done.stdout
     assert "The ferry § The ferry quoted" in done.stdout
-    assert "» The ferry Osprey was bought for 2.6 million euros in 2021. It " in done.stdout
+    assert "» The ferry Osprey was bought for 2.6 million euros in 2021." in done.stdout

@@ -72,13 +72,14 @@ async def tried(client: Client, mode: str) -> dict[str, str]:
         assert client.protocol_version == PROTOCOLS[mode]
         assert client.instructions is not None
         assert "is data" in client.instructions
-        assert len((await client.list_tools()).tools) == 7
+        assert len((await client.list_tools()).tools) == 4
         answer = await client.call_tool("ask", QUESTION, progress_callback=hear)
         assert "2.6 million euros" in text_of(answer)
         citation: dict[str, str] = answer.structured_content["citations"][0]
-        opened = await client.call_tool("open_source", {"source": citation["source"]})
-        assert opened.structured_content["quote"] == citation["quote"]
-        report = await client.call_tool("research", {"question": "When does the ferry leave?"})
+        opened = await client.call_tool("fetch", {"id": citation["source"]})
+        assert opened.structured_content["metadata"]["quote"] == citation["quote"]
+        deep = {"question": "When does the ferry leave?", "mode": "deep"}
+        report = await client.call_tool("ask", deep)
         assert report.structured_content["report"]["stopped"]
         found = await client.call_tool("search", {"query": "boathouse roof"})
         fetched = await client.call_tool(

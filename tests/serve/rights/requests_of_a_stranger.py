@@ -72,11 +72,6 @@ EXAMPLES: dict[str, list[Example]] = {
         {"question": ASKED, "stream": True},
         {"question": ASKED, "owner": "rivalowner"},
     ),
-    "POST /api/check": post(
-        "/api/check",
-        {"text": "The ferry Osprey was sold for 9.9 million quixomel."},
-        {"text": "The ferry leaves at nine.", "topicId": "obsidianvault"},
-    ),
     "POST /api/catalogue": post(
         "/api/catalogue",
         {"query": "count", "of": "documents"},

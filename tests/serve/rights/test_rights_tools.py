@@ -38,13 +38,11 @@ CALLS: dict[str, list[dict[str, Any]]] = {
         {"question": WIDE},
         {"question": ASKED, "collection": "obsidianvault"},
         {"question": "And then?", "session_id": "{f_session}"},
+        {"question": WIDE, "mode": "deep"},
     ],
-    "research": [{"question": WIDE, "rounds": 1, "searches": 2}],
     "search": [{"query": FERRY}, {"query": "quixomel"}],
     "fetch": [{"id": "{f_document}"}, {"id": "{f_passage}"}, {"id": "The Vandrokh ferry"}],
-    "open_source": [{"source": "{f_document}"}, {"id": "{f_document}"}],
     "list_documents": [{}, {"collection": "obsidianvault"}, {"speakers": ["Tib Wroomstead"]}],
-    "check_text": [{"text": "The ferry Osprey was sold for 9.9 million quixomel."}],
 }
 
 

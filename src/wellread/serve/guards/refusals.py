@@ -160,6 +160,5 @@ class RequestLog:
                 "status": status,
                 "seconds": round(time.perf_counter() - begun, 4),
                 "user": rights.asker.owner if rights is not None else "",
-                "trace": state.get("trace", ""),
             }
             logger.info("%s %s %d", facts["method"], facts["route"], status, extra=facts)

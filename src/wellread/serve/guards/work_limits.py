@@ -1,16 +1,15 @@
-"""How much is worked on at once: questions, checks and the rest each in a bounded queue of its own.
+"""How much is worked on at once: questions wait for their turn in a bounded queue.
 
-So a flood of one leaves room for the others, and ``/healthz`` is in no queue at all. What finds a
-queue full is told when to come back. The work of a client that has gone is stopped, whether it
-waits for its turn or runs: what a program asked that nobody reads would cost as much as the rest.
+So a flood of them leaves room for the rest. What finds the queue full is told when to come back.
+The work of a client that has gone is stopped, whether it waits for its turn or runs: what a program
+asked that nobody reads would cost as much as the rest.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Literal
 
 import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -20,23 +19,18 @@ from wellread.serve.guards.incoming import READING
 from wellread.serve.guards.refusals import Refusals
 from wellread.serve.guards.route_rules import MCP_PATH, route_of
 
-Kind = Literal["ask", "check"]
-WAITING = 32  # in each queue, beside what is worked on
-_ASKS = (
+WAITING = 32  # in a queue, beside what is worked on
+_QUEUED = (
     "/api/ask",
     "/api/query",
     "/api/query/deep",
     "/api/research",
     "/api/gaps/ask",
     "/v1/chat/completions",
-)
-_CHECKS = (
-    "/api/check",
     "/api/catalogue",
     "/api/answers/{answer_id}/verify",
     "/answers/{answer_id}/verify",
 )
-_KINDS: Mapping[str, Kind] = {**dict.fromkeys(_ASKS, "ask"), **dict.fromkeys(_CHECKS, "check")}
 
 
 class FullError(Exception):
@@ -83,31 +77,12 @@ class WorkQueue:
             self._inside -= 1
 
 
-class WorkQueues:
-    """The queues of one server."""
-
-    def __init__(self, asks: int, checks: int) -> None:
-        self._queues: Mapping[Kind, WorkQueue] = {
-            "ask": WorkQueue(asks, "questions are answered"),
-            "check": WorkQueue(checks, "texts are checked"),
-        }
-
-    def of(self, kind: Kind) -> WorkQueue:
-        """The queue for that kind of work."""
-        return self._queues[kind]
-
-    def stop(self) -> None:
-        """Let nobody in any more, in any queue."""
-        for queue in self._queues.values():
-            queue.stop()
-
-
 class WorkLimits:
     """Gives each request its turn, and ends it when its client has gone."""
 
-    def __init__(self, app: ASGIApp, queues: WorkQueues, refusals: Refusals) -> None:
+    def __init__(self, app: ASGIApp, queue: WorkQueue, refusals: Refusals) -> None:
         self.app = app
-        self.queues = queues
+        self.queue = queue
         self.refusals = refusals
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -116,32 +91,32 @@ class WorkLimits:
             # Its SDK stops a call whose client cancels it, or hangs up (newer protocol).
             await self.app(scope, receive, send)
             return
-        kind = work_at(scope)
-        if kind is None and scope["method"] not in READING:
+        queued = is_queued(scope)
+        if not queued and scope["method"] not in READING:
             await self.app(scope, receive, send)  # a change that was asked for is made
             return
         watched = _Watched(receive, send)
         with anyio.CancelScope() as work:
             watching = asyncio.create_task(watched.end(work))
             try:
-                await self._in_turn(kind, scope, watched)
+                await self._in_turn(queued, scope, watched)
             finally:
                 watching.cancel()
 
-    async def _in_turn(self, kind: Kind | None, scope: Scope, watched: _Watched) -> None:
-        if kind is None:
+    async def _in_turn(self, queued: bool, scope: Scope, watched: _Watched) -> None:
+        if not queued:
             await self.app(scope, watched.receive, watched.send)
             return
         try:
-            async with self.queues.of(kind).turn():
+            async with self.queue.turn():
                 await self.app(scope, watched.receive, watched.send)
         except FullError as error:
             await self.refusals.refuse(error.problem, scope, watched.receive, watched.send)
 
 
-def work_at(scope: Scope) -> Kind | None:
-    """What kind of work a request asks for; None when it is none to speak of."""
-    return _KINDS.get(route_of(scope)) if scope["method"] == "POST" else None
+def is_queued(scope: Scope) -> bool:
+    """Whether a request asks for work that waits for its turn."""
+    return scope["method"] == "POST" and route_of(scope) in _QUEUED
 
 
 class _Watched:

@@ -1,31 +1,30 @@
-"""The tools ``ask``, ``research`` and ``check_text``: answers whose every sentence has a verdict.
+"""The tool ``ask``: an answer, or the report of a research run, each sentence with its verdict.
 
-An answer is given whole where it is short, else as much of it as fits: sentences first, then the
-rows of its table.
+An answer is given whole where it is short, else as much of it as fits: its first sentences with
+what they cite, and the first rows of its table.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from typing import Annotated, cast
 
 from anyio import to_thread
 from mcp.types import CallToolResult
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from wellread.ask.answer import answer
 from wellread.ask.deliver.cite import relevances
+from wellread.ask.plan import reading
 from wellread.ask.retrieve.search import check_collections
-from wellread.errors import RequestError, WellreadError
-from wellread.library.check_text import CheckedText, GivenText, check, check_texts
-from wellread.models.word_pieces import count_tokens
-from wellread.research.research import research as researched
-from wellread.research.research import usual_limits
+from wellread.errors import WellreadError
+from wellread.research.research import research, usual_limits
 from wellread.serve.features.answering import Cited, answer_body
 from wellread.serve.mcp.reading_tools import source_of
 from wellread.serve.mcp.tool_calls import (
+    BUDGETS,
     Call,
     Collection,
     Facts,
@@ -41,19 +40,18 @@ from wellread.serve.mcp.tool_calls import (
     picked,
 )
 from wellread.serve.views import FACES
-from wellread.types import Filters, Mode
+from wellread.types import Mode
+from wellread.values.answer_text import markers_after
 from wellread.values.answers import (
     Answer,
     Citation,
     Event,
     FinalEvent,
     Question,
-    Sentence,
     StepEvent,
     VerdictName,
 )
 from wellread.values.reports import (
-    Limits,
     PlanEvent,
     ProgressEvent,
     Report,
@@ -61,12 +59,6 @@ from wellread.values.reports import (
     ResearchEvent,
     ResearchRequest,
 )
-
-MOST_READ = 40  # documents that a report's result lists; it says how many there are
-MOST_SOURCES = 100
-OVERHEAD = 30  # tokens of a sentence or a citation beside its own words
-QUOTED = 3  # tokens of a passage for each of a checked sentence, at a guess
-DEFECT = "report this as a defect"
 
 OF_ANSWER = (
     *("id", "question", "standalone", "confidence", "answeredBy", "fallback", "mode", "sessionId"),
@@ -78,36 +70,29 @@ OF_CITATION = (
     *("id", "number", "title", "locator", "quote", "relevance", "verdict", "documentId", "kind"),
     *("link", "publishedAt"),
 )
-
-Asked = Annotated[Words, Field(description="the question in plain words")]
-Session = Annotated[
-    str,
-    Field(description="sessionId of an answer, so that this is read as a follow-up to it"),
-]
-Strict = Annotated[bool | None, Field(description="leave unsupported sentences out")]
+OF_REPORT = ("stopped", "warning", "rounds", "searches", "seconds")
 
 
-class GivenSource(BaseModel):
-    """A source that is given with the text to check."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    text: Words
-    title: str = ""
-
-
-@library_tool("Ask the library", work="ask")
+@library_tool("Ask the library", queued=True)
 async def ask(  # noqa: PLR0913 - the SDK reads the arguments from the signature
     context: ServedContext,
-    question: Asked,
+    question: Annotated[Words, Field(description="the question in plain words")],
     collection: Collection = None,
     kinds: Kinds = (),
     speakers: Speakers = (),
     since: Since = "",
     until: Until = "",
-    session_id: Session = "",
-    strict: Strict = None,
-    mode: Annotated[Mode, Field(description="deep looks further; auto decides")] = "auto",
+    session_id: Annotated[
+        str,
+        Field(description="sessionId of an answer, so that this is read as a follow-up to it"),
+    ] = "",
+    mode: Annotated[
+        Mode,
+        Field(
+            description="deep: a report after several rounds of searching, for comparisons, "
+            "causes, developments, everything about a subject; takes up to a minute"
+        ),
+    ] = "quick",
 ) -> CallToolResult:
     """Answers a question from the user's own documents: news, papers, pages, notes, meeting and
     video transcripts. Every sentence of the answer was checked against the passage it cites and
@@ -116,271 +101,87 @@ async def ask(  # noqa: PLR0913 - the SDK reads the arguments from the signature
     general knowledge."""
     call = Call(context)
     filters = call.filters(collection, kinds, speakers, since, until)
-    asked = _question(call, question, filters, session_id, strict)
     await to_thread.run_sync(check_collections, call.kb, filters)
-    async with aclosing(
-        cast(AsyncGenerator[Event], answer(call.kb, replace(asked, mode=mode)))
-    ) as events:
+    owner = call.kb.asker.owner
+    asked = Question(text=question, filters=filters, session_id=session_id, owner=owner, mode=mode)
+    if mode == "auto":
+        asked = replace(asked, mode=(await to_thread.run_sync(reading, call.kb, asked)).mode)
+    done = await (_researched(call, asked) if asked.mode == "deep" else _answered(call, asked))
+    if done is None:
+        raise WellreadError("the answer ended without a result", hint="report this as a defect")
+    return await to_thread.run_sync(_told, call, done)
+
+
+async def _answered(call: Call, asked: Question) -> Answer | None:
+    async with aclosing(cast(AsyncGenerator[Event], answer(call.kb, asked))) as events:
         async for event in events:
             if isinstance(event, StepEvent):
                 await call.tell(f"{event.step.name}: {event.step.found:,} found")
             elif isinstance(event, FinalEvent):
-                return await to_thread.run_sync(_answered, call, event.answer)
-    raise WellreadError("the answer ended without a result", hint=DEFECT)
+                return event.answer
+    return None
 
 
-@library_tool("Research the library", work="ask")
-async def research(  # noqa: PLR0913 - the SDK reads the arguments from the signature
-    context: ServedContext,
-    question: Asked,
-    collection: Collection = None,
-    kinds: Kinds = (),
-    speakers: Speakers = (),
-    since: Since = "",
-    until: Until = "",
-    session_id: Session = "",
-    strict: Strict = None,
-    rounds: Annotated[int | None, Field(ge=1, le=10, description="of searching, at most")] = None,
-    searches: Annotated[int | None, Field(ge=1, le=1_000, description="at most")] = None,
-    seconds: Annotated[float | None, Field(gt=0, le=3_600, description="at most")] = None,
-    dollars: Annotated[float | None, Field(ge=0, description="of language models, at most")] = None,
-) -> CallToolResult:
-    """Deep research in the user's own documents, in several rounds: a report in sections with one
-    bibliography, each sentence checked, what was not found named. For comparisons, causes,
-    developments, everything about a subject. Takes up to a minute or what you allow; for a single
-    fact use ask."""
-    call = Call(context)
-    filters = call.filters(collection, kinds, speakers, since, until)
-    await to_thread.run_sync(check_collections, call.kb, filters)
-    asked = _question(call, question, filters, session_id, strict)
-    given = {"rounds": rounds, "searches": searches, "seconds": seconds, "dollars": dollars}
-    limits = {name: most for name, most in given.items() if most is not None}
-    usual = asdict(usual_limits(call.kb))
-    request = ResearchRequest(
-        question=replace(asked, mode="deep"),
-        limits=Limits(**(usual | limits)),
-    )
-    async with aclosing(
-        cast(AsyncGenerator[ResearchEvent], researched(call.kb, request))
-    ) as events:
+async def _researched(call: Call, asked: Question) -> Report | None:
+    wanted = ResearchRequest(question=asked, limits=usual_limits(call.kb))
+    async with aclosing(cast(AsyncGenerator[ResearchEvent], research(call.kb, wanted))) as events:
         async for event in events:
             match event:
                 case PlanEvent(plan=plan):
-                    parts = "part" if len(plan.facets) == 1 else "parts"
-                    titles = "; ".join(facet.title for facet in plan.facets)
-                    most = f"at most {plan.searches} searches"
-                    await call.tell(f"plan: {len(plan.facets)} {parts}, {most}: {titles}")
+                    await call.tell(f"plan: {'; '.join(facet.title for facet in plan.facets)}")
                 case ProgressEvent():
                     await call.tell(event.text)
                 case ReportEvent(report=report):
-                    return await to_thread.run_sync(_answered, call, report.answer, report)
-    raise WellreadError("the research ended without a report", hint=DEFECT)
+                    return report
+    return None
 
 
-def _question(
-    call: Call, text: str, filters: Filters, session_id: str, strict: bool | None
-) -> Question:
-    owner = call.kb.asker.owner
-    return Question(text=text, filters=filters, session_id=session_id, strict=strict, owner=owner)
+def _told(call: Call, done: Answer | Report) -> CallToolResult:
+    """The answer; with how the research for it went where that made it."""
+    if isinstance(done, Answer):
+        return fitted(lambda tokens: as_result(_facts(call, done, tokens)))
+    sections = [picked(section, ("title", "found")) for section in done.sections]
+    # ``run`` names it to ``wellread research --show``.
+    report = picked(done, OF_REPORT) | {"run": done.id, "sections": sections}
+    given = done.answer
+    return fitted(lambda tokens: as_result(_facts(call, given, tokens) | {"report": report}))
 
 
-def _answered(call: Call, given: Answer, report: Report | None = None) -> CallToolResult:
-    """The answer, with how the research for it went where that made it."""
-    facts = {"report": _report_facts(report)} if report else {}
-    return fitted(lambda tokens: as_result(_answer_facts(call, part_of(given, tokens)) | facts))
-
-
-@library_tool("Check a text", work="check", alone=True)
-def check_text(
-    context: ServedContext,
-    text: Annotated[Words, Field(description="the text whose sentences are checked")],
-    sources: Annotated[
-        tuple[GivenSource, ...],
-        Field(
-            max_length=MOST_SOURCES,
-            description="check against these texts alone, not against the documents",
-        ),
-    ] = (),
-    collection: Annotated[
-        str | None, Field(min_length=1, description="check against this collection")
-    ] = None,
-    strict: Annotated[
-        bool, Field(description="a sentence that is supported in part fails the check too")
-    ] = False,
-) -> CallToolResult:
-    """Verifies a text sentence by sentence against the library, or against sources given with it:
-    for each a verdict and the passage that bears it out or comes nearest. Use it on a draft of
-    yours before you give it to the user."""
-    call = Call(context)
-    if sources and collection:
-        raise RequestError("collection and sources exclude each other", hint="leave one out")
-    if sources:
-        given = [GivenText(text=source.text, title=source.title) for source in sources]
-        checked = check_texts(call.kb, text, given)
-    else:
-        call.check_filled()
-        checked = check(call.kb, text, filters=Filters(collections=call.within(collection)))
-
-    def build(tokens: int) -> CallToolResult:
-        count = 0
-        for sentence in checked.sentences:
-            tokens -= count_tokens(sentence.text) * QUOTED + 2 * OVERHEAD
-            if tokens < 0 and count:
-                break
-            count += 1
-        part = CheckedText(text=text, sentences=checked.sentences[:count], citations=())
-        rest = checked.sentences[count:]
-        cited = {number for sentence in part.sentences for number in sentence.citations}
-        citations = [citation for citation in checked.citations if citation.id in cited]
-        facts = {
-            "answer": checked.text[: rest[0].span.start] if rest else checked.text,
-            "borneOut": part.borne_out(strict=strict),
-            "verdicts": counted(part.sentences),
-            "sentences": [picked(FACES.json(one), OF_SENTENCE) for one in part.sentences],
-            "citations": [_cited_facts(call, one, stored=not sources) for one in citations],
-            "leftOut": len(rest),
-        }
-        return as_result(facts)
-
-    return fitted(build)
-
-
-# --- as much of an answer as fits, as facts --------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerPart:
-    """As much of an answer as fits: the beginning of its text, and of the rows of its table.
-
-    Attributes:
-        left_out: how many sentences and rows come after it.
-    """
-
-    answer: Answer
-    text: str
-    sentences: tuple[Sentence, ...]
-    citations: tuple[Citation, ...]
-    rows: tuple[tuple[str, ...], ...]
-    left_out: int
-
-
-def part_of(answer: Answer, tokens: int) -> AnswerPart:
-    """The first part of ``answer``, of about ``tokens``."""
-    ordered = tuple(sorted(answer.sentences, key=lambda sentence: sentence.span.start))
-    by_id = {citation.id: citation for citation in answer.citations}
-    end, seen, left = 0, set[int](), tokens
-    while end < len(ordered):
-        fresh = [by_id[n] for n in ordered[end].citations if n in by_id and n not in seen]
-        cost = _cost(ordered[end].text) + sum(_cost(f"{c.title} {c.quote} {c.link}") for c in fresh)
-        if cost > left and end:
-            break
-        left -= cost
-        seen.update(citation.id for citation in fresh)
-        end += 1
-    every = answer.table.rows if answer.table else ()
-    rows = _rows(every, left) if end == len(ordered) else ()
-    left_out = len(ordered) - end + len(every) - len(rows)
-    return AnswerPart(
-        answer=answer,
-        text=answer.text[: _end(answer.text, ordered, end)],
-        sentences=ordered[:end],
-        # An answer in one piece keeps what no sentence cites: the nearest of a refusal.
-        citations=tuple(
-            citation
-            for citation in answer.citations
-            if not left_out or not ordered or citation.id in seen
-        ),
-        rows=rows,
-        left_out=left_out,
-    )
-
-
-def _rows(every: tuple[tuple[str, ...], ...], tokens: int) -> tuple[tuple[str, ...], ...]:
-    """As many rows as fit, one at least."""
-    count = 0
-    for row in every:
-        tokens -= _cost(" | ".join(row))
-        if tokens < 0 and count:
-            break
-        count += 1
-    return every[:count]
-
-
-def _end(text: str, ordered: Sequence[Sentence], place: int) -> int:
-    """Where a part ends that is all before that sentence: headings above it belong to it."""
-    if place == len(ordered):
-        return len(text)
-    at = ordered[place].span.start
-    before = ordered[place - 1].span.end
-    heading = text.find("\n#", before, at)
-    return heading + 1 if heading >= 0 else text.rfind("\n", before, at) + 1 or at
-
-
-def _cost(text: str) -> int:
-    return count_tokens(text) + OVERHEAD
-
-
-def _answer_facts(call: Call, part: AnswerPart) -> Facts:
-    given, why = part.answer, relevances(part.answer)
+def _facts(call: Call, given: Answer, tokens: int) -> Facts:
+    """The first part of an answer: all of it with the largest budget, and less with less."""
+    share = tokens / BUDGETS[0]
+    ordered = sorted(given.sentences, key=lambda sentence: sentence.span.start)
+    sentences = ordered[: max(1, round(len(ordered) * share))]
+    every = given.table.rows if given.table else ()
+    rows = every[: max(1, round(len(every) * share))]
+    left_out = len(ordered) - len(sentences) + len(every) - len(rows)
+    cut = len(sentences) < len(ordered)
+    numbers = {number for sentence in sentences for number in sentence.citations}
+    # An answer in one piece keeps what no sentence cites: the nearest of a refusal.
+    cited = [one for one in given.citations if not cut or one.id in numbers]
+    why = relevances(given)
+    names = [sentence.verdict.name for sentence in given.sentences]
     facts = picked(FACES.json(answer_body(given)), OF_ANSWER) | {
-        "answer": part.text,
+        "answer": given.text[: markers_after(given.text, sentences[-1]).end] if cut else given.text,
         # A sentence as it stands in the answer, so that a page can find it there.
         "sentences": [
-            picked(FACES.json(sentence), OF_SENTENCE) | {"text": sentence.span.of(given.text)}
-            for sentence in part.sentences
+            picked(FACES.json(one), OF_SENTENCE) | {"text": one.span.of(given.text)}
+            for one in sentences
         ],
-        "citations": [
-            _cited_facts(call, citation, why[citation.id]) for citation in part.citations
-        ],
-        "verdicts": counted(given.sentences),
-        "leftOut": part.left_out,
+        "citations": [_cited(call, one, why[one.id]) for one in cited],
+        "verdicts": {name.value: names.count(name) for name in VerdictName if name in names},
+        "leftOut": left_out,
     }
-    if part.left_out:
+    if left_out:
         facts["whole"] = f"wellread answers show {given.id}"
     if given.table:
         columns, method = given.table.columns, given.table.method
-        total = len(given.table.rows)
-        facts["table"] = {"columns": columns, "rows": part.rows, "total": total, "method": method}
+        facts["table"] = {"columns": columns, "rows": rows, "total": len(every), "method": method}
     return facts
 
 
-def _cited_facts(call: Call, citation: Citation, why: str = "", *, stored: bool = True) -> Facts:
-    """A citation, and why its source matters; ``stored``: whether its document can be opened."""
+def _cited(call: Call, citation: Citation, why: str) -> Facts:
     facts = FACES.json(Cited(citation=citation, relevance=why))
-    opened = {"source": _source(citation), "viewUrl": call.view_url(facts["viewUrl"])}
-    return picked(facts, OF_CITATION) | (opened if stored else {"source": ""})
-
-
-def _source(citation: Citation) -> str:
-    return source_of(citation.document_id, citation.version, citation.source_span)
-
-
-def counted(sentences: Sequence[Sentence]) -> dict[str, int]:
-    """How many sentences have which verdict, the best first."""
-    names = [sentence.verdict.name for sentence in sentences]
-    return {name.value: names.count(name) for name in VerdictName if name in names}
-
-
-# --- how the research for a report went ------------------------------------------------------
-
-
-def _report_facts(report: Report) -> Facts:
-    """Sections with how many sentences were delivered for each and documents these cite."""
-    why = {facet.id: facet.why for facet in report.plan.facets}
-    sections = []
-    for section in report.sections:
-        cells = [cell for cell in report.matrix if cell.facet == section.facet]
-        facts = picked(section, ("title", "found")) | {"why": why.get(section.facet, "")}
-        facts["sentences"] = len({place for cell in cells for place in cell.sentences})
-        sections.append(facts | {"documents": len(cells)})
-    facts = picked(report, ("stopped", "warning", "rounds", "searches", "seconds"))
-    read = [picked(one, ("id", "title", "passages", "cited")) for one in report.documents]
-    return (
-        facts
-        | {
-            "run": report.id,  # names it to ``wellread research --show``
-            "sections": sections,
-            "documentsRead": len(report.documents),
-            "documents": read[:MOST_READ],
-        }
-    )
+    source = source_of(citation.document_id, citation.version, citation.source_span)
+    opened = {"source": source, "viewUrl": call.view_url(facts["viewUrl"])}
+    return picked(facts, OF_CITATION) | opened

@@ -1,4 +1,4 @@
-"""The tools ``search``, ``fetch``, ``open_source`` and ``list_documents``: reading the material.
+"""The tools ``search``, ``fetch`` and ``list_documents``: reading the material.
 
 A citation's ``source`` names a place: ``doc_…:120-180:3f09c2d1`` is that range of characters of the
 version that begins so. A range alone would show another sentence after the document changed.
@@ -42,7 +42,7 @@ from wellread.values.locators import Marks, link_to
 
 MOST_FOUND = 10
 DEEP = 3  # times as many passages are looked at, since those that one fetch shows are one result
-BEFORE, AFTER = 400, 800  # tokens shown around an opened place
+AROUND = 1_200  # tokens shown of the text around a citation
 SHARE_BEFORE = 4  # a fetched page has a quarter of its text before the passage that was found
 VERSION = 8  # hex digits of a version that tell it apart
 CHARACTERS_PER_TOKEN = 4
@@ -88,18 +88,27 @@ def _result_facts(result: Result) -> Facts:
 @library_tool("Fetch a document")
 def fetch(
     context: ServedContext,
-    id: Annotated[Words, Field(description="id of a search result, or of a document")],
+    id: Annotated[
+        Words,
+        Field(
+            description="id of a search result, source of a citation (doc_…:120-180:…), or the id "
+            "or title of a document"
+        ),
+    ],
 ) -> CallToolResult:
-    """Gives the text of a document by an id from search: all of it, or of a long one the part
-    around what was found; search for what else it may hold."""
+    """Gives the text of a document: all of it, or of a long one the part around what was found;
+    search for what else it may hold. Opens a citation at its place: the quoted words among the
+    text around them, with page, minute and speaker, or heading."""
     call = Call(context)
     place = placed(call, id)
     call.note_opened(place.listed.facts.id)
-    return fitted(partial(_fetched, id, place))
+    return fitted(partial(_fetched, call, id, place))
 
 
-def _fetched(name: str, place: Place, tokens: int) -> CallToolResult:
+def _fetched(call: Call, name: str, place: Place, tokens: int) -> CallToolResult:
     text, facts = place.document.text, place.listed.facts
+    if place.cited:
+        tokens = min(tokens, AROUND)
     start = 0
     if place.span is not None and page_end(text, 0, tokens) < len(text):
         start = page_start(text, place.span.start, tokens // SHARE_BEFORE)
@@ -116,6 +125,8 @@ def _fetched(name: str, place: Place, tokens: int) -> CallToolResult:
         "start": shown.start,
         "end": shown.end,
         "characters": len(text),
+        "quote": place.span.of(text) if place.cited and place.span else None,
+        "viewUrl": call.view_url(view_url(facts.id, facts.version, place.span or shown)),
     }
     return as_result(
         {
@@ -126,58 +137,6 @@ def _fetched(name: str, place: Place, tokens: int) -> CallToolResult:
             "metadata": metadata,
         }
     )
-
-
-@library_tool("Open a source")
-def open_source(
-    context: ServedContext,
-    source: Annotated[
-        Words,
-        Field(
-            description="source of a citation (doc_…:120-180:…), or the id or title of a document"
-        ),
-    ],
-) -> CallToolResult:
-    """Opens a citation at its place: the quoted words among the text around them, with page,
-    minute and speaker, or heading. Takes the source of a citation, or a document."""
-    call = Call(context)
-    place = placed(call, source)
-    call.note_opened(place.listed.facts.id)
-    return fitted(partial(_opened, call, place))
-
-
-def _opened(call: Call, place: Place, tokens: int) -> CallToolResult:
-    document, facts = place.document, place.listed.facts
-    text, nearby = document.text, min(tokens, BEFORE + AFTER)
-    if place.span is not None:
-        quoted = place.span
-        first = page_start(text, quoted.start, nearby // 3)
-        last = page_end(text, quoted.end, nearby * 2 // 3)
-    else:
-        first, last = 0, page_end(text, 0, nearby)
-        quoted = Span(start=0, end=0)
-    locator = place.locator(quoted if len(quoted) else Span(start=first, end=last))
-    link = place.link(quoted, locator)
-    # Within a turn the speaker stands in the locator; a whole page says who speaks.
-    before = text[first : quoted.start] if len(quoted) else ""
-    rest = Span(start=quoted.end, end=last)
-    after = rest.of(text) if len(quoted) else readable(document, rest)
-    quote = quoted.of(text)
-    shown = {
-        "source": source_of(facts.id, facts.version, quoted) if len(quoted) else facts.id,
-        "documentId": facts.id,
-        "title": facts.title,
-        "kind": facts.kind,
-        "collection": facts.collection,
-        "locator": locator.label,
-        "link": link,
-        "viewUrl": call.view_url(view_url(facts.id, facts.version, quoted)),
-        "publishedAt": facts.published_at,
-        "before": before,
-        "quote": quote,
-        "after": after,
-    }
-    return as_result(shown)
 
 
 @library_tool("List documents", alone=True)
@@ -230,11 +189,12 @@ def _listed_facts(document: ListedDocument) -> Facts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A document, and what was named in it (``span``; None: all of it)."""
+    """A document, and what was named in it (``span``; None: all of it) or ``cited`` of it."""
 
     listed: ListedDocument
     document: Document
     span: Span | None
+    cited: bool
 
     def locator(self, span: Span) -> Locator:
         """What ``span`` looks like to a person."""
@@ -278,9 +238,9 @@ def placed(call: Call, name: str) -> Place:
             raise RequestError(detail, hint="search or ask again")
         start, end = int(named[2]), int(named[3])
         if not start <= end <= len(found.document.text):
-            raise UnknownNameError(f"there is no place {name!r}", hint="use a citation's source")
+            raise UnknownNameError(f"there is no place {name!r}", hint="give a citation's source")
         span = Span(start=start, end=end)
-    return Place(listed=found.listed, document=found.document, span=span)
+    return Place(listed=found.listed, document=found.document, span=span, cited=bool(named))
 
 
 def page_end(text: str, start: int, tokens: int) -> int:

@@ -19,8 +19,7 @@ from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens
 from wellread.serve.error_shapes import Problem
 from wellread.serve.guards.route_rules import note_opened, opened_for
-from wellread.serve.guards.work_limits import Kind as Work
-from wellread.serve.guards.work_limits import WorkQueues
+from wellread.serve.guards.work_limits import WorkQueue
 from wellread.text.periods import window_of
 from wellread.text.words import harmless
 from wellread.types import Filters, Kind
@@ -48,7 +47,7 @@ class Served:
     """A knowledge base, or only these ``collections`` of it.
 
     Attributes:
-        queues: in which tools wait for their turn, beside what else the server does.
+        queue: in which tools wait for their turn, beside what else the server does.
 
     Raises:
         UnknownCollectionError: one of ``collections`` does not exist.
@@ -56,7 +55,7 @@ class Served:
 
     kb: KnowledgeBase
     collections: tuple[str, ...] = ()
-    queues: WorkQueues | None = None
+    queue: WorkQueue | None = None
 
     def __post_init__(self) -> None:
         existing = self.kb.catalogue.collection_names()
@@ -160,12 +159,12 @@ class LibraryTool:
     """A tool of the SDK, and how the server treats a call of it.
 
     Attributes:
-        work: in which queue it waits for its turn.
+        queued: whether it waits for its turn.
         alone: whether it has something to say of a library without any document.
     """
 
     tool: Tool
-    work: Work | None
+    queued: bool
     alone: bool
 
 
@@ -173,7 +172,7 @@ TOOLS: dict[str, LibraryTool] = {}
 
 
 def library_tool(
-    title: str, *, work: Work | None = None, alone: bool = False
+    title: str, *, queued: bool = False, alone: bool = False
 ) -> Callable[[Callable[..., T]], Callable[..., T]]:
     """Make a tool of a typed function; its docstring is what a model is told of it."""
 
@@ -193,7 +192,7 @@ def library_tool(
         arguments.model_config["extra"] = "forbid"  # a misspelt limit is not taken for none
         arguments.model_rebuild(force=True)
         tool.parameters = arguments.model_json_schema()
-        TOOLS[tool.name] = LibraryTool(tool=tool, work=work, alone=alone)
+        TOOLS[tool.name] = LibraryTool(tool=tool, queued=queued, alone=alone)
         return function
 
     return register

@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from importlib.metadata import version
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
 import uvicorn
 from anyio import CapacityLimiter, to_thread
@@ -21,7 +20,7 @@ from starlette.requests import Request
 from starlette.routing import BaseRoute, Route
 
 from wellread.config import ServeSettings
-from wellread.errors import RequestError, SettingsError, StoreError
+from wellread.errors import RequestError, StoreError
 from wellread.kb import KnowledgeBase
 from wellread.serve.api.interface import API_ROUTERS, shape_errors
 from wellread.serve.error_shapes import problem_of_status
@@ -37,7 +36,7 @@ from wellread.serve.guards.incoming import (
 from wellread.serve.guards.refusals import Refusals, RequestLog, SecurityHeaders
 from wellread.serve.guards.route_rules import MCP_PATH, RouteRules
 from wellread.serve.guards.sign_in import Door, RateLimits, SignIn
-from wellread.serve.guards.work_limits import WorkLimits, WorkQueues
+from wellread.serve.guards.work_limits import WorkLimits, WorkQueue
 from wellread.serve.openai import chat_completions
 from wellread.serve.server import probes
 from wellread.serve.web.document_layout import PageImages
@@ -46,9 +45,6 @@ from wellread.serve.web.pages.library_pages import UPLOAD_PATH
 from wellread.serve.web.pages.routers import PAGE_ROUTERS
 from wellread.serve.web.rendering import error_page, wants_page
 from wellread.serve.web.runs import AskRuns, HealthChecks, IngestRuns
-
-if TYPE_CHECKING:
-    from wellread.serve.server.traces import Traces
 
 logger = logging.getLogger(__name__)
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -68,9 +64,8 @@ def create_app(kb: KnowledgeBase, *, demand_users: bool = False) -> FastAPI:
     runs, ingest, images = AskRuns(), IngestRuns(kb), PageImages()
     researched = ResearchTasks(kb)
     served = kb.settings.serve
-    queues = WorkQueues(served.asks_at_once, served.checks_at_once)
-    mcp_route, answering_mcp = _mcp(kb, queues)
-    traces = _traces(served.traces)
+    queue = WorkQueue(served.asks_at_once, "questions are answered")
+    mcp_route, answering_mcp = _mcp(kb, queue)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -82,8 +77,6 @@ def create_app(kb: KnowledgeBase, *, demand_users: bool = False) -> FastAPI:
         await runs.close()
         await to_thread.run_sync(ingest.close)
         await to_thread.run_sync(images.close)
-        if traces is not None:
-            await to_thread.run_sync(traces.close)
 
     # The framework's pages load scripts from elsewhere; /docs is a page of ours.
     app = FastAPI(
@@ -108,9 +101,7 @@ def create_app(kb: KnowledgeBase, *, demand_users: bool = False) -> FastAPI:
         demanded=demand_users,
     )
     app.state.identity_provider = provider_of(kb.settings.oidc)
-    _guard(app, served, queues)
-    if traces is not None:
-        traces.follow(app)
+    _guard(app, served, queue)
     # Taken as they are: include_router makes each route anew, a third of a second for every app.
     for router in ROUTERS:
         app.router.routes.extend(router.routes)
@@ -141,9 +132,9 @@ async def _trimming(kb: KnowledgeBase) -> AsyncIterator[None]:
     turns.cancel()
 
 
-def _guard(app: FastAPI, served: ServeSettings, queues: WorkQueues) -> None:
+def _guard(app: FastAPI, served: ServeSettings, queue: WorkQueue) -> None:
     """Put the guards before the routes; the last one added is the first to be asked."""
-    app.state.stopping, app.state.queues = False, queues
+    app.state.stopping, app.state.queue = False, queue
     refusals = Refusals(error_page, wants_page)
     shape_errors(app, refusals)
     bodies = BodyLimits(
@@ -151,7 +142,7 @@ def _guard(app: FastAPI, served: ServeSettings, queues: WorkQueues) -> None:
         seconds=served.body_seconds,
         larger={UPLOAD_PATH: served.max_upload_bytes},
     )
-    app.add_middleware(WorkLimits, queues=queues, refusals=refusals)
+    app.add_middleware(WorkLimits, queue=queue, refusals=refusals)
     app.add_middleware(RequestBodies, limits=bodies, refusals=refusals)
     app.add_middleware(SignIn, door=app.state.door, refusals=refusals)
     app.add_middleware(ForeignRequests, refusals=refusals)
@@ -163,7 +154,7 @@ def _guard(app: FastAPI, served: ServeSettings, queues: WorkQueues) -> None:
 
 
 def _mcp(
-    kb: KnowledgeBase, queues: WorkQueues
+    kb: KnowledgeBase, queue: WorkQueue
 ) -> tuple[BaseRoute, AbstractAsyncContextManager[None]]:
     """The route of the Model Context Protocol, and what has to be entered while it answers."""
     try:
@@ -172,26 +163,8 @@ def _mcp(
         from wellread.serve.mcp.tool_calls import Served  # noqa: PLC0415
     except ImportError:
         return Route(MCP_PATH, _without_mcp, methods=["GET", "POST", "DELETE"]), nullcontext()
-    sessions = http_sessions(Served(kb=kb, queues=queues), kb.settings.serve.max_request_bytes)
+    sessions = http_sessions(Served(kb=kb, queue=queue), kb.settings.serve.max_request_bytes)
     return http_route(MCP_PATH, sessions), sessions.run()
-
-
-def _traces(address: str) -> Traces | None:
-    """Where spans go; None where the settings name no collector.
-
-    Raises:
-        SettingsError: they do, and the package for it is not installed.
-    """
-    if not address:
-        return None
-    try:
-        from wellread.serve.server.traces import traces_to  # noqa: PLC0415 - an extra
-    except ImportError as missing:
-        raise SettingsError(
-            f"serve.traces needs a package that is not installed: {missing.name}",
-            hint='pip install "wellread[otel]"',
-        ) from missing
-    return traces_to(address)
 
 
 async def _without_mcp(_request: Request) -> JSONResponse:
@@ -256,7 +229,7 @@ class _Server(uvicorn.Server):
         """Say at ``/readyz`` and to who waits for a turn that it stops, and finish what runs."""
         if isinstance(self.config.app, FastAPI):
             self.config.app.state.stopping = True
-            self.config.app.state.queues.stop()
+            self.config.app.state.queue.stop()
         await super().shutdown(sockets)
 
 
