@@ -48,7 +48,6 @@ def another(row: SettingRow) -> tuple[str, object]:
         "stories.kinds": ("page, paper", ("page", "paper")),
         "serve.names": ("a.example, b.example", ("a.example", "b.example")),
         "serve.proxies": ("10.0.0.1", ("10.0.0.1",)),
-        "serve.logs": ("json", "json"),
         "oidc.role": ("editor", "editor"),
     }
     if row.name in chosen:

@@ -250,7 +250,6 @@ class ServeSettings(Section):
     proxies: Annotated[tuple[str, ...], Many] = setting(
         (), "addresses of reverse proxies whose X-Forwarded-For and -Proto are believed"
     )
-    logs: Literal["text", "json"] = setting("text", "form of the log's lines")
 
 
 PASSWORD_ENV = "OPENSEARCH_PASSWORD"  # noqa: S105 - the variable with the password of a cluster's user

@@ -167,10 +167,9 @@ CHANGES: dict[str, Callable[[KnowledgeBase], object]] = {
 async def test_readiness_ends_when_a_store_is_not_what_the_server_has_open(
     kb: KnowledgeBase, client: httpx.AsyncClient, change: str
 ) -> None:
-    assert (await client.get("/readyz")).status_code == 200
+    assert (await client.get("/healthz")).status_code == 200
     CHANGES[change](kb)
-    assert (await client.get("/readyz")).status_code == 503
-    assert (await client.get("/livez")).status_code == 200
+    assert (await client.get("/healthz")).status_code == 503
 
 
 @pytest.mark.parametrize("change", ["the index is gone", "the index is empty"])

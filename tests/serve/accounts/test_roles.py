@@ -260,8 +260,6 @@ OPENED = [
     "fetch id {id}",
     "fetch id {title}",
     "fetch id {passage}",
-    "open_source source {id}",
-    "open_source source {passage}",
 ]
 
 

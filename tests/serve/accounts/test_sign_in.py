@@ -50,8 +50,6 @@ async def test_what_is_open_tells_a_stranger_nothing(visitor: Visitor) -> None:
     async with visitor() as client:
         health = await client.get("/healthz")
         assert health.json()["documents"] == 0
-        assert (await client.get("/livez")).json() == {"status": "alive"}
-        assert (await client.get("/readyz")).json() == {"status": "ready"}
         page = await client.get("/sign-in")
         assert "/library" not in page.text
         assert (await client.get("/static/app.js")).status_code == 200
@@ -254,7 +252,7 @@ async def test_whose_request_it_is_stands_in_its_state(server: FastAPI, accounts
     assert held.asker.reads == frozenset({"town"})
     _, key = accounts.keys.new(root.id, "script", ("read",))
     assert (await state_of(server, f"Bearer {key}")).asker.reads == EVERYTHING
-    stranger = await state_of(server, path="/livez")
+    stranger = await state_of(server, path="/healthz")
     assert stranger.asker.reads == frozenset()
     assert stranger.asker.owner != LOCAL.owner
 

@@ -264,8 +264,6 @@ EXAMPLES: dict[str, list[Example]] = {
     "GET /health": page("/health"),
     "POST /health/verify": form("/health/verify"),
     "POST /health/repair": form("/health/repair", {"confirmed": "yes"}),
-    "GET /livez": get("/livez"),
-    "GET /readyz": get("/readyz"),
     "GET /sign-in": get("/sign-in"),
     "GET /sign-in/oidc": get("/sign-in/oidc"),
     "GET /sign-in/oidc/callback": get("/sign-in/oidc/callback"),

@@ -1,15 +1,15 @@
 """``/api/ask`` and its kin: answers as JSON or as events, and in the form of a video archive.
 
 ``/api/query`` is the interface of a video archive: quick answers go the way of every answer, deep
-ones that of research. Each has a time limit of its own; when it is up the reply is 504, in the same
-shape, with what was found until then. ``/api/catalogue`` works out what is asked by fields.
+ones that of research, each within a time limit. ``/api/catalogue`` works out what is asked by
+fields.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -17,7 +17,6 @@ from typing import Annotated, Literal
 
 from anyio import move_on_after, to_thread
 from fastapi import Response
-from fastapi.responses import JSONResponse
 from pydantic import AfterValidator, Field, StringConstraints
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
@@ -30,17 +29,13 @@ from wellread.ask.retrieve.search import check_collections
 from wellread.errors import RequestError, WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.research.research import research, usual_limits
-from wellread.serve.error_shapes import INTERNAL, problem_of
+from wellread.serve.error_shapes import INTERNAL, Problem, ProblemError, problem_of
 from wellread.serve.features.answer_forms import (
     ExplainedResponse,
     Explanation,
     QueryResponse,
-    QueryTimeoutResponse,
     explanation,
-    found_so_far,
-    places_for,
     query_body,
-    timeout_body,
 )
 from wellread.serve.features.answering import (
     AskResponse,
@@ -58,12 +53,12 @@ from wellread.serve.features.feature import (
     refusals,
 )
 from wellread.serve.guards.route_rules import Kb
-from wellread.serve.views import PLAIN, json_of
+from wellread.serve.views import json_of
 from wellread.text.periods import first_moment, last_moment, window_of
 from wellread.types import Filters, Kind, Mode
-from wellread.values.answers import Answer, Citation, Event, FinalEvent, Question
+from wellread.values.answers import Answer, Event, FinalEvent, Question
 from wellread.values.question import Analysis
-from wellread.values.reports import ProgressEvent, Report, ReportEvent, ResearchRequest
+from wellread.values.reports import Report, ReportEvent, ResearchRequest
 
 logger = logging.getLogger(__name__)
 
@@ -72,7 +67,6 @@ Asked = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 TopicId = Annotated[str | None, Field(min_length=1, description="name of a collection")]
 LONGEST_ID = 200
 FINISHING = 15.0  # seconds after its limit until research that did not stop by itself is stopped
-LOOKING = 10.0  # seconds for finding what can be told when the time is up
 
 router = FeatureRouter(
     responses=refusals(s404="Unknown topic", s413="The body is too large", s5XX=FAILED)
@@ -254,17 +248,12 @@ async def _sent(kb: KnowledgeBase, event: Event) -> ServerSentEvent:
 # --- the interface of a video archive --------------------------------------------------------
 
 query_router = FeatureRouter(
-    responses={
-        **refusals(
-            s400="Missing or empty question, or a wrong field",
-            s403="Answering is switched off",
-            s5XX=FAILED,
-        ),
-        504: {
-            "model": PLAIN.model(QueryTimeoutResponse),
-            "description": "The time is up; what was found until",
-        },
-    },
+    responses=refusals(
+        s400="Missing or empty question, or a wrong field",
+        s403="Answering is switched off",
+        s504="The time is up",
+        s5XX=FAILED,
+    ),
     dependencies=ASKING,
 )
 
@@ -288,7 +277,7 @@ class DeepQueryRequest(QueryRequest):
 
 
 @query_router.post("/api/query")
-async def query(kb: Kb, request: QueryRequest) -> QueryResponse | Response:
+async def query(kb: Kb, request: QueryRequest) -> QueryResponse:
     """Answer a question of a conversation; an unknown ``session_id`` begins one."""
     asked = _question(request, request.mode)
     if asked.mode == "auto" and (await to_thread.run_sync(reading, kb, asked)).mode == "deep":
@@ -297,7 +286,7 @@ async def query(kb: Kb, request: QueryRequest) -> QueryResponse | Response:
 
 
 @query_router.post("/api/query/deep")
-async def query_deep(kb: Kb, request: DeepQueryRequest) -> QueryResponse | Response:
+async def query_deep(kb: Kb, request: DeepQueryRequest) -> QueryResponse:
     """Research a question: several searches, in rounds, and a report."""
     return await _deep(kb, _question(request, "deep"))
 
@@ -306,52 +295,32 @@ def _question(request: QueryRequest, mode: Mode) -> Question:
     return Question(text=request.question, mode=mode, session_id=request.session_id or "")
 
 
-async def _quick(kb: KnowledgeBase, asked: Question) -> QueryResponse | Response:
+async def _quick(kb: KnowledgeBase, asked: Question) -> QueryResponse:
     seconds = kb.settings.serve.query_seconds
     done: Answer | None = None
     with move_on_after(seconds):
         done = await final(answer(kb, asked))
-    if done is not None:
-        return await to_thread.run_sync(partial(query_body, kb, done, asked_in=asked.session_id))
-    body = await _so_far(kb, asked, "quick")
-    return _late(body, seconds, "serve.query_seconds")
+    if done is None:
+        raise _late(seconds)
+    return await to_thread.run_sync(partial(query_body, kb, done, asked_in=asked.session_id))
 
 
-async def _deep(kb: KnowledgeBase, asked: Question) -> QueryResponse | Response:
+async def _deep(kb: KnowledgeBase, asked: Question) -> QueryResponse:
     seconds = kb.settings.serve.research_seconds
     wanted = ResearchRequest(question=asked, limits=replace(usual_limits(kb), seconds=seconds))
     report: Report | None = None
-    progress: list[ProgressEvent] = []
     with move_on_after(seconds + FINISHING):
         async for event in research(kb, wanted):
-            match event:
-                case ProgressEvent():
-                    progress.append(event)
-                case ReportEvent():
-                    report = event.report
+            if isinstance(event, ReportEvent):
+                report = event.report
     if report is None:
-        body = await _so_far(kb, asked, "deep", progress)
-        return _late(body, seconds, "serve.research_seconds")
+        raise _late(seconds)
     made = partial(query_body, kb, report.answer, report=report, asked_in=asked.session_id)
-    body = await to_thread.run_sync(made)
-    if report.stopped == "time_limit":
-        return _late(body, seconds, "serve.research_seconds")
-    return body
+    return await to_thread.run_sync(made)
 
 
-async def _so_far(
-    kb: KnowledgeBase,
-    asked: Question,
-    mode: Literal["quick", "deep"],
-    progress: Sequence[ProgressEvent] = (),
-) -> QueryResponse:
-    """What can be told when the time is up: the places that a quick look finds."""
-    places: Sequence[Citation] = ()
-    with move_on_after(LOOKING):
-        places = await to_thread.run_sync(places_for, kb, asked, abandon_on_cancel=True)
-    return await to_thread.run_sync(partial(found_so_far, kb, asked, mode, places, progress))
-
-
-def _late(body: QueryResponse, seconds: float, setting: str) -> JSONResponse:
-    late = timeout_body(body, seconds=seconds, setting=setting)
-    return JSONResponse(json_of(late), status_code=504)
+def _late(seconds: float) -> ProblemError:
+    detail = f"The answer took longer than {seconds:g} seconds."
+    return ProblemError(
+        Problem(error="timeout", detail=detail, hint="Ask a narrower question.", status=504)
+    )

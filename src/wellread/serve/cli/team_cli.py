@@ -24,7 +24,6 @@ from wellread.serve.features.people import (
     user_bodies,
 )
 from wellread.serve.server.app import serve as listening
-from wellread.serve.server.probes import use_json_logs
 from wellread.serve.terminal import Terminal, fold, table, terminal_of, whole
 from wellread.store.catalogue.accounts.sign_in_records import CHANGED, Accounts, Deed
 from wellread.store.schema.stored_values import ApiKey, Role, User
@@ -65,8 +64,6 @@ def serve(
             terminal.out.print(f"Wellread answers at {address}  (Ctrl-C stops it)", soft_wrap=True)
 
     with terminal.open_current() as kb:
-        if kb.settings.serve.logs == "json":
-            use_json_logs()
         chosen = kb.settings.serve.host if host is None else host
         listening(kb, chosen, kb.settings.serve.port if port is None else port, on_ready=tell)
 

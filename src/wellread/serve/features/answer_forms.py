@@ -19,24 +19,21 @@ from rich.console import Console
 from rich.text import Text
 
 from wellread.ask.aggregate.read.result import AggregateResult
-from wellread.ask.deliver.cite import flat, of_one_speaker, sources_of, styled
+from wellread.ask.deliver.cite import flat, styled
 from wellread.ask.deliver.reply import notes_of
-from wellread.ask.plan import find, reading
-from wellread.ask.retrieve.ranking import Dropped, Found, Retrieval, SearchTrace, pack
+from wellread.ask.retrieve.ranking import Dropped, Found, Retrieval, SearchTrace
 from wellread.kb import KnowledgeBase
 from wellread.serve.features.answering import AskResponse
 from wellread.serve.terminal import fold, right, table
 from wellread.serve.views import FACES, PlainShape, Shape
 from wellread.store.catalogue.documents.relation_network import Path
-from wellread.text.parsed import parse
-from wellread.text.sentences import sentence_spans
 from wellread.text.words import harmless
-from wellread.types import Filters, Hit, Span
+from wellread.types import Filters, Hit
 from wellread.values.answer_text import markers_after, with_markers
-from wellread.values.answers import Answer, Citation, Question, VerdictName
+from wellread.values.answers import Answer, Citation
 from wellread.values.locators import format_time
 from wellread.values.question import Analysis
-from wellread.values.reports import ProgressEvent, Report
+from wellread.values.reports import Report
 
 # --- how an answer was found -----------------------------------------------------------------
 
@@ -262,8 +259,6 @@ def _line(console: Console, text: str, style: str) -> None:
 # --- the form of a video archive -------------------------------------------------------------
 
 LIMITED = "based on limited information"
-MOST_PARTIAL = 5  # places that are named when the time is up
-MOST_TOLD = 20  # steps of research that are told of then
 # The markers at the end of a line or of a row: those of a report outside its sentences.
 CLOSING = re.compile(r"(?: \[[^\[\]\n]*\])+(?=(?: \|)?$)", re.MULTILINE)
 ONE_MARKER = re.compile(r"\[[^\[\]\n]*\]")
@@ -318,15 +313,6 @@ class QueryResponse(PlainShape, line="* ?iterations ?warning ?notes"):
     notes: tuple[str, ...] | None = None
 
 
-class QueryTimeoutResponse(PlainShape, line="*body error detail hint"):
-    """What was found until the time was up, and the error."""
-
-    body: QueryResponse
-    error: str
-    detail: str
-    hint: str
-
-
 def query_body(
     kb: KnowledgeBase, answer: Answer, *, report: Report | None = None, asked_in: str = ""
 ) -> QueryResponse:
@@ -346,64 +332,6 @@ def query_body(
         warning="; ".join(_warnings(answer, report, asked_in)) or None,
         notes=answer.notes or None,
     )
-
-
-def timeout_body(body: QueryResponse, *, seconds: float, setting: str) -> QueryTimeoutResponse:
-    """``body`` with the error that the time was up."""
-    return QueryTimeoutResponse(
-        body=body,
-        error="timeout",
-        detail=f"the answer took longer than {seconds:g} seconds; this was found until then",
-        hint=f"ask a narrower question, or raise {setting}",
-    )
-
-
-def found_so_far(
-    kb: KnowledgeBase,
-    question: Question,
-    mode: Literal["quick", "deep"],
-    places: Sequence[Citation],
-    progress: Sequence[ProgressEvent] = (),
-) -> QueryResponse:
-    """What can be told when the time is up and no sentence was checked: the places found."""
-    lines = ["Not finished in time, so nothing was written and checked. What was found so far:", ""]
-    lines += [f"- {_unmarked(one.quote)} {_marker(kb, one)}" for one in places]
-    lines += ["- nothing yet"] if not places else []
-    if progress:
-        lines += ["", "What was done:", ""]
-        lines += [f"- {_unmarked(one.text)}" for one in progress[-MOST_TOLD:]]
-    known = kb.catalogue.sessions.known(question.session_id, question.owner)
-    return QueryResponse(
-        answer="\n".join(lines),
-        session_id=question.session_id if known else "",
-        sources=tuple(map(_source, places)),
-        citations=tuple(map(_citation, places)),
-        mode=mode,
-        iterations=progress[-1].round if progress else None,
-    )
-
-
-def places_for(kb: KnowledgeBase, question: Question) -> list[Citation]:
-    """The best places for the question, each the sentence of a passage that is nearest to it."""
-    analysis = reading(kb, question)
-    pieces = pack(kb, find(kb, analysis).hits)[:MOST_PARTIAL]
-    sources = sources_of(kb.catalogue.marks_over, pieces)
-    asked = frozenset(parse(analysis.wanted).topic_stems)
-    found: list[Citation] = []
-    for piece in pieces:
-        shares = {
-            span: len(asked & parse(span.of(piece.text)).stem_set)
-            for span in sentence_spans(piece.text)
-        }
-        best = max(shares, key=lambda span: shares[span], default=None)
-        if best is None or not shares[best]:
-            continue
-        start = piece.span.start
-        span = Span(start=start + best.start, end=start + best.end)
-        source = sources.of(piece, of_one_speaker(piece, span, question.text))
-        cited = source.citation(len(found) + 1, Span(start=0, end=0), VerdictName.NOT_CHECKED)
-        found.append(cited)
-    return found
 
 
 def _warnings(answer: Answer, report: Report | None, asked_in: str) -> list[str]:

@@ -8,10 +8,14 @@ person: they are names of ours (outcome, step, verdict, …) and of providers an
 from __future__ import annotations
 
 import json
+import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from importlib.metadata import version
+from typing import Literal
 
+from anyio import to_thread
 from fastapi import Request, Response
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import (
@@ -25,14 +29,17 @@ from prometheus_client.registry import Collector
 from rich.console import Console
 from rich.text import Text
 
+from wellread.ask.retrieve.search import check_index
+from wellread.errors import WellreadError
 from wellread.evaluation.scores import percentile
 from wellread.kb import KnowledgeBase
 from wellread.kb.language_models import dollars
 from wellread.learning.metric_report import MetricReport, PeriodName, Ratings, metrics
+from wellread.serve.error_shapes import STOPPING, ProblemError, problem_of_status
 from wellread.serve.features.feature import FeatureRouter
 from wellread.serve.guards.route_rules import Kb, WholeKb
 from wellread.serve.terminal import right, table, whole
-from wellread.serve.views import FACES, PlainShape
+from wellread.serve.views import FACES, PlainShape, Shape
 from wellread.store.catalogue.answer_figures import Within
 from wellread.store.schema.stored_values import Counted, GapCount, Latency, Spent, Sums, Topic
 from wellread.store.schema.tables import TOTAL
@@ -278,6 +285,53 @@ def _blocks(trend: Sequence[Counted]) -> str:
     )
 
 
+# --- whether it can answer -------------------------------------------------------------------
+
+logger = logging.getLogger(__name__)
+NOT_READY = problem_of_status(503, "The stores cannot be read.", "The server's log says why.")
+
+
+class HealthBody(Shape):
+    """Whether the server answers, and what it answers from."""
+
+    status: Literal["ok"]
+    documents: int
+    passages: int
+    version: str
+
+
+@router.get("/healthz")
+async def healthz(kb: Kb, request: Request) -> HealthBody:
+    """Whether questions can be answered: the server does not stop, and its stores can be read, hold
+    what they should, and are those that others read. What it holds: 0 to who is not signed in."""
+    state = request.app.state
+    if state.stopping:
+        raise ProblemError(STOPPING)
+    counted = "read" in request.state.rights.scopes
+    return await to_thread.run_sync(
+        partial(_health, kb, state.kb, counted=counted), limiter=state.room_for_health
+    )
+
+
+def _health(kb: KnowledgeBase, whole: KnowledgeBase, *, counted: bool) -> HealthBody:
+    stats = kb.catalogue.stats()
+    try:
+        whole.catalogue.check_files()
+        if whole.catalogue.reindexing.live() is not None:
+            check_index(whole)
+    except WellreadError as error:
+        logger.error("not ready: %s", error)
+        raise ProblemError(NOT_READY) from error
+    if not counted:
+        stats = []
+    return HealthBody(
+        status="ok",
+        documents=sum(row.documents for row in stats),
+        passages=sum(row.passages for row in stats),
+        version=version("wellread"),
+    )
+
+
 # --- for Prometheus --------------------------------------------------------------------------
 
 # Seconds: a step takes milliseconds without a model, and up to two minutes with one.
@@ -288,7 +342,6 @@ OPEN_METRICS = f"{OPEN_METRICS_NAME}; version=1.0.0"
 _STEPS, _WHOLE = "wellread_step_seconds", "wellread_answer_seconds"
 _ANSWERERS = {EXTRACTIVE, CATALOGUE, BEFORE, NOBODY}
 _CALLED = ("purpose", "provider", "model")
-# What each counter says, and its labels.
 # What each counter says, and its labels.
 _COUNTERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "wellread_questions": ("Questions asked, by what came of them.", ("outcome",)),

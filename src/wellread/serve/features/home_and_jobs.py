@@ -7,12 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Literal, cast, get_args
+from typing import Annotated, cast, get_args
 from urllib.parse import unquote
 
-from anyio import to_thread
 from fastapi import HTTPException, Query, Request
 from rich.console import Console
 from rich.table import Column, Table
@@ -33,7 +31,7 @@ from wellread.serve.features.feature import FAR, FeatureRouter, Many
 from wellread.serve.features.people import check_may_edit
 from wellread.serve.guards.route_rules import Kb, to_change
 from wellread.serve.terminal import SHORT_ID, right, table, whole
-from wellread.serve.views import FACES, PlainShape, Shape, show_plain
+from wellread.serve.views import FACES, PlainShape, show_plain
 from wellread.store.catalogue.run_logs import ItemStatus, Job, JobItem, Total
 from wellread.store.recovery.copies import CatalogueCopy
 from wellread.store.schema.stored_values import KindCount
@@ -87,15 +85,6 @@ class HoldingsBody(PlainShape):
     waiting: int
     fingerprint: dict[str, object] | None
     collections: tuple[KindCount, ...]
-
-
-class HealthBody(Shape):
-    """Whether the server answers, and what it answers from."""
-
-    status: Literal["ok"]
-    documents: int
-    passages: int
-    version: str
 
 
 def holdings_body(kb: KnowledgeBase) -> HoldingsBody:
@@ -256,26 +245,6 @@ class UsageReport(PlainShape):
 def usage(kb: Kb, days: Annotated[int, Query(ge=1, le=MOST_DAYS)] = 30) -> UsageReport:
     """Calls of models by day, purpose and model, and the budgets as they stand."""
     return usage_body(kb, days)
-
-
-@router.get("/healthz")
-async def healthz(kb: Kb, request: Request) -> HealthBody:
-    """Whether the server answers, and what it answers from; 0 to who is not signed in."""
-    room = request.app.state.room_for_health
-    counted = "read" in request.state.rights.scopes
-    return await to_thread.run_sync(_health, kb, counted, limiter=room)
-
-
-def _health(kb: KnowledgeBase, counted: bool) -> HealthBody:
-    stats = kb.catalogue.stats()  # also where nothing is told: it shows that they can be read
-    if not counted:
-        stats = []
-    return HealthBody(
-        status="ok",
-        documents=sum(row.documents for row in stats),
-        passages=sum(row.passages for row in stats),
-        version=version("wellread"),
-    )
 
 
 def usage_body(kb: KnowledgeBase, days: int) -> UsageReport:

@@ -153,12 +153,12 @@ class RequestLog:
             await self.app(scope, receive, counted)
         finally:
             rights = state.get("rights")
-            facts = {
-                "request": known,
-                "method": scope["method"],
-                "route": state.get("route", ""),
-                "status": status,
-                "seconds": round(time.perf_counter() - begun, 4),
-                "user": rights.asker.owner if rights is not None else "",
-            }
-            logger.info("%s %s %d", facts["method"], facts["route"], status, extra=facts)
+            logger.info(
+                "%s %s %d in %.4f s, request %s of %s",
+                scope["method"],
+                state.get("route", ""),
+                status,
+                time.perf_counter() - begun,
+                known,
+                rights.asker.owner if rights is not None else "nobody",
+            )

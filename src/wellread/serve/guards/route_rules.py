@@ -84,8 +84,6 @@ ask    PATCH   /api/preferences
 read   GET     /v1/models
 read   GET     /v1/models/{name:path}
 ask    POST    /v1/chat/completions
-open   GET     /livez
-open   GET     /readyz
 ask    GET     /
 read   GET     /ask/{run_id}
 read   GET     /ask/{run_id}/wait
