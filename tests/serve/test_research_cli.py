@@ -111,39 +111,12 @@ def test_a_small_plan_is_followed_unasked_and_a_big_one_waits(
     runner: CliRunner, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert run(runner, ASKED, typed="no\n")[0] == 0
-    assert run(runner, ASKED, "--edit", typed="no\n")[0] == 3
     asking(monkeypatch)
     assert run(runner, ASKED, typed="no\n")[0] == 3
     assert run(runner, ASKED, typed="")[0] == 3  # the input ends
     assert len(kept(home)) == 1
     assert run(runner, ASKED, typed="\n")[0] == 0
     assert len(kept(home)) == 2
-
-
-@pytest.mark.usefixtures("at_a_terminal")
-def test_a_plan_is_edited(runner: CliRunner, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asking(monkeypatch)
-    typed = "drop 9\nfly\ndrop 1, 2\nadd pumps and bells\nyes\n"
-    code, out, err = run(runner, ASKED, typed=typed)
-    assert code == 0
-    assert "Error: the plan has no part 9 (its parts are 1 to 3)" in err
-    assert "Error: 'fly' is no command here" in err
-    assert re.search(r"1 +anchors .*\n *2 +pumps and bells +added to the plan", err)
-    titles = ("Summary", "Anchors", "Pumps and bells", "What was looked for")
-    assert list(dict.fromkeys(line for line in out.splitlines() if line in titles)) == list(titles)
-    (only,) = kept(home)
-    assert only.plan is not None
-    assert [(one.id, one.title) for one in only.plan.facets] == [
-        ("f1", "anchors"),
-        ("f2", "pumps and bells"),
-    ]
-
-
-@pytest.mark.usefixtures("at_a_terminal")
-def test_the_last_part_of_a_plan_stays(runner: CliRunner) -> None:
-    code, _, err = run(runner, ASKED, "--edit", typed="drop 1 2 3\nno\n")
-    assert code == 3
-    assert "a plan needs a part at least" in err
 
 
 def test_the_plan_alone(runner: CliRunner, home: Path) -> None:

@@ -32,14 +32,12 @@ from wellread.serve.features.researching import (
     RESUMABLE,
     TOO_MANY,
     EndedBody,
-    GivenFacet,
     ResearchTasks,
     RunBody,
     RunsBody,
     cancel_run,
     ended_body,
     follow,
-    given_facets,
     research_event_body,
     run_body,
     run_facts,
@@ -49,7 +47,7 @@ from wellread.serve.guards.route_rules import Kb
 from wellread.serve.views import json_of
 from wellread.store.catalogue.asking.research_records import ResearchRun
 from wellread.values.answers import Question
-from wellread.values.reports import Limits, ResearchPlan, ResearchRequest
+from wellread.values.reports import Limits, ResearchRequest
 
 logger = logging.getLogger(__name__)
 
@@ -82,22 +80,8 @@ class LimitsRequest(CamelModel):
     dollars: float | None = Field(default=None, ge=0)
 
 
-class FacetRequest(CamelModel, extra="ignore"):
-    """A part of the plan: one that was shown, by its id, as it is or changed; or a new one.
-
-    What else a shown part has may be sent back with it, and changes nothing.
-    """
-
-    id: str = Field(default="", description="of a part of the plan; empty: a new one")
-    title: str = Field(default="", max_length=200)
-    query: str = Field(default="", max_length=1_000, description="what is searched for")
-
-
-Facets = Annotated[tuple[FacetRequest, ...] | None, Field(min_length=1)]
-
-
 class ResearchAsked(CamelModel):
-    """A question to research. ``facets``: the parts of the plan; absent: those of a first look."""
+    """A question to research."""
 
     question: Asked
     topic_id: TopicId = None
@@ -105,13 +89,6 @@ class ResearchAsked(CamelModel):
     session_id: str | None = None
     limits: LimitsRequest = LimitsRequest()
     plan_only: bool = Field(default=False, description="make the plan, and wait for start")
-    facets: Facets = None
-
-
-class StartRequest(CamelModel):
-    """The plan as it is to be followed; without ``facets`` as it was shown."""
-
-    facets: Facets = None
 
 
 @router.post(
@@ -135,7 +112,7 @@ async def create(kb: Kb, tasks: Tasks, asked: ResearchAsked) -> RunBody | Respon
     )
     request = ResearchRequest(question=question, limits=_limits(kb, asked.limits))
     plan = await plan_research(kb, request)
-    request, plan = await _as_wanted(kb, request, plan, asked.facets)
+    request = replace(request, facets=plan.facets)
     run_id = await begin(kb, request, plan)
     if asked.plan_only:
         return JSONResponse(json_of(await in_thread(_body, kb, run_id)), status_code=201)
@@ -162,29 +139,20 @@ def show(kb: Kb, run_id: str) -> RunBody:
     dependencies=ASKING,
     responses={**CONFLICT, **BUSY},
 )
-async def start(kb: Kb, tasks: Tasks, run_id: str, asked: StartRequest | None = None) -> RunBody:
+async def start(kb: Kb, tasks: Tasks, run_id: str) -> RunBody:
     """Begin a run that was planned, or go on with one whose process is gone or that failed.
 
-    A planned one follows its plan as it was shown or changed; what was done is not done again.
+    A planned one follows its plan as it was shown; what was done is not done again.
     """
     run = await in_thread(_run, kb, run_id)
     state = await in_thread(state_of, kb, run)
-    facets = asked.facets if asked is not None else None
     if tasks.works_on(run_id) or state == "running":
         raise _conflict(run_id, "is at work already", "follow its events")
     if state not in ("planned", *RESUMABLE):
         raise _conflict(run_id, "has ended", "its report is kept; read that")
-    if facets is not None and state != "planned":
-        raise _conflict(run_id, "has begun, and its plan stays", "go on without facets")
     if tasks.full:
         raise ProblemError(TOO_MANY)
-    request = run.request
-    if facets is not None:
-        plan = run.plan or await plan_research(kb, request)
-        request, plan = await _as_wanted(kb, request, plan, facets)
-        await in_thread(kb.catalogue.research.edit, run_id, request)
-        await in_thread(kb.catalogue.research.planned, run_id, plan)
-    await tasks.start(kb, run_id, request)
+    await tasks.start(kb, run_id, run.request)
     return await in_thread(_body, kb, run_id)
 
 
@@ -232,22 +200,6 @@ async def remove(kb: Kb, tasks: Tasks, run_id: str) -> EndedBody:
 def _limits(kb: KnowledgeBase, asked: LimitsRequest) -> Limits:
     given = asked.model_dump(by_alias=False, exclude_none=True)
     return replace(usual_limits(kb), **given)
-
-
-async def _as_wanted(
-    kb: KnowledgeBase,
-    request: ResearchRequest,
-    plan: ResearchPlan,
-    wanted: tuple[FacetRequest, ...] | None,
-) -> tuple[ResearchRequest, ResearchPlan]:
-    """The request that follows the plan as it was shown, or as it is wanted."""
-    if wanted is None:
-        return replace(request, facets=plan.facets), plan
-    given = [GivenFacet(id=one.id, title=one.title, query=one.query) for one in wanted]
-    facets = given_facets(plan, given, request.question.filters)
-    request = replace(request, facets=facets)
-    plan = await plan_research(kb, request)
-    return replace(request, facets=plan.facets), plan
 
 
 def _run(kb: KnowledgeBase, run_id: str) -> ResearchRun:

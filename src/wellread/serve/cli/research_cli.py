@@ -18,11 +18,8 @@ from wellread.errors import RequestError, WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.research.research import begin, plan_research, research, usual_limits
 from wellread.serve.cli.options import Kinds, Since, Speakers, Topics, Until, filters_of
-from wellread.serve.error_shapes import problem_of
 from wellread.serve.features.researching import (
-    added,
     cancel_run,
-    dropped,
     estimate,
     needs_yes,
     print_event,
@@ -42,7 +39,6 @@ from wellread.store.catalogue.asking.research_records import ResearchRun
 from wellread.values.answer_text import as_rendered
 from wellread.values.answers import Question
 from wellread.values.reports import (
-    Facet,
     Limits,
     Report,
     ReportEvent,
@@ -51,7 +47,7 @@ from wellread.values.reports import (
 )
 
 REFUSED = 3  # exit status
-PROMPT = "Enter goes on · drop 2 4 · add WORDS · no › "
+PROMPT = "Enter goes on · no › "
 
 
 def somebody_types() -> bool:
@@ -59,29 +55,19 @@ def somebody_types() -> bool:
     return sys.stdin.isatty()
 
 
-def agreed(
-    console: Console, kb: KnowledgeBase, request: ResearchRequest, plan: ResearchPlan
-) -> ResearchPlan:
-    """The plan as the reader wants it, estimated anew after each change.
+def ask_reader(console: Console) -> None:
+    """Go on where the reader says yes.
 
     Raises:
         Exit: it was refused, or the input ended.
-        StoreError, ModelError: a part of the home cannot be used.
     """
     while True:
-        word, _, rest = _line(console).strip().partition(" ")
+        word = _line(console).strip()
         if word in ("", "y", "yes"):
-            return plan
+            return
         if word in ("n", "no", "q"):
             console.print("Refused; nothing is looked for.")
             raise typer.Exit(REFUSED)
-        try:
-            facets = _edited(plan, request, word, rest)
-            plan = anyio.run(plan_research, kb, replace(request, facets=facets))
-        except RequestError as error:
-            Terminal(err=console).write_problem(problem_of(error))
-            continue
-        print_plan(console, plan)
 
 
 def _line(console: Console) -> str:
@@ -91,24 +77,6 @@ def _line(console: Console) -> str:
         return input()
     except EOFError:
         return "no"
-
-
-def _edited(
-    plan: ResearchPlan, request: ResearchRequest, word: str, rest: str
-) -> tuple[Facet, ...]:
-    """The parts of the plan after one command.
-
-    Raises:
-        RequestError: it is no command, or it cannot be done.
-    """
-    numbers = rest.replace(",", " ").split()
-    if word == "drop" and numbers and all(one.isdecimal() for one in numbers):
-        return dropped(plan.facets, {int(one) for one in numbers})
-    if word == "add" and rest.strip():
-        return added(plan.facets, rest.strip(), request.question.filters)
-    raise RequestError(
-        f"{word!r} is no command here", hint="press Enter, or type drop 2 4, add WORDS, or no"
-    )
 
 
 app = typer.Typer(rich_markup_mode=None)
@@ -122,9 +90,6 @@ Dollars = Annotated[
     float | None, typer.Option(min=0, help="US dollars that the language model may cost.")
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Follow the plan without asking.")]
-Edit = Annotated[
-    bool, typer.Option("--edit", help="Ask in any case, so that the plan can be edited.")
-]
 OnlyPlan = Annotated[
     bool, typer.Option("--plan", help="Show the plan with its estimate, and stop.")
 ]
@@ -155,7 +120,6 @@ def research_command(  # noqa: PLR0913 - Typer reads the options from the signat
     searches: Searches = None,
     dollars: Dollars = None,
     yes: Yes = False,
-    edit: Edit = False,
     plan: OnlyPlan = False,
     events: Events = False,
     out: Out = None,
@@ -190,7 +154,7 @@ def research_command(  # noqa: PLR0913 - Typer reads the options from the signat
             asked = Question(text=question, filters=filters, mode="deep", owner=kb.asker.owner)
             limits = limited_to(usual_limits(kb), rounds, seconds, searches, dollars)
             request = ResearchRequest(question=asked, limits=limits)
-            face.ask(request, yes=yes, edit=edit, only_plan=plan)
+            face.ask(request, yes=yes, only_plan=plan)
 
 
 def limited_to(
@@ -232,7 +196,7 @@ class ResearchFace:
         """Whether a program reads what is written."""
         return self.terminal.json or self.events
 
-    def ask(self, request: ResearchRequest, *, yes: bool, edit: bool, only_plan: bool) -> None:
+    def ask(self, request: ResearchRequest, *, yes: bool, only_plan: bool) -> None:
         """Plan, ask where that is needed, and follow the plan.
 
         Raises:
@@ -245,13 +209,13 @@ class ResearchFace:
             return
         if not self.silent:
             print_plan(self.terminal.err, plan)
-        if edit or (needs_yes(self.kb, plan) and not yes):
+        if needs_yes(self.kb, plan) and not yes:
             if self.silent or not somebody_types():
                 raise RequestError(
                     f"the plan needs a yes: {estimate(plan)[0].lower()}{estimate(plan)[1:]}",
                     hint="give --yes, or lower limits (--rounds, --seconds)",
                 )
-            plan = agreed(self.terminal.err, self.kb, request, plan)
+            ask_reader(self.terminal.err)
         request = replace(request, facets=plan.facets)
         self._follow(anyio.run(begin, self.kb, request, plan), request)
 

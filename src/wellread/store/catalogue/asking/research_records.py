@@ -130,10 +130,6 @@ class ResearchRuns(CataloguePart):
         """Keep what the run looks for."""
         self._set(run_id, plan=to_plain(plan))
 
-    def edit(self, run_id: str, request: ResearchRequest) -> None:
-        """Keep another request for a run that has not begun."""
-        self._set(run_id, request=to_plain(request))
-
     def fail(self, run_id: str, reason: str, state: RunState = "failed") -> None:
         """The run has ended without a report."""
         self._set(run_id, state=state, reason=reason, finished_at=datetime.now(UTC))
