@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.doubles.evidence import evidence_of
 
-from wellread.ask.aggregate.document_parts import MOST, key_findings
 from wellread.ask.answer import answer, final
 from wellread.ask.verify.confidence import LIMIT_LEFT_OUT, confidence_of_verdicts, of_extracts
 from wellread.ask.write.extract_score import (
@@ -142,39 +141,6 @@ def paper(parts: dict[str, str], *, kind: Kind = "paper", summary: str = ABSTRAC
         collection="c", uri="file:///p", kind=kind, title="Reeds", text=text, marks=tuple(marks),
         summary=summary,
     )  # fmt: skip
-
-
-def test_results_are_told_verbatim_once_and_in_reading_order() -> None:
-    document = paper(PARTS)
-    found = key_findings(document)
-    assert [span.of(document.text) for span in found] == [
-        "We found that old beds hold twice the phosphate.",
-        "Old beds kept 61 per cent of it.",
-        "Young beds lost 8 per cent in winter.",
-        "Managers should cut less of them than they do today.",
-    ]
-
-
-def test_there_are_at_most_five() -> None:
-    told = (
-        "We found reeds in nine ponds. Ducks ate 12 per cent of them. "
-        "Frogs were better than any toads. These pipes showed many cracks. "
-        "Boats lost 3% of their paint. Our model outperforms walking. Mills turn 4 times a day."
-    )
-    assert len(key_findings(paper({"Results": told}, summary=""))) == MOST
-
-
-@pytest.mark.parametrize(
-    "document",
-    [
-        paper({"Results": "The weather was mild all year. We walked along the water."}, summary=""),
-        paper({"Text": "We found that old beds hold twice the phosphate."}, summary=""),
-        paper(PARTS, kind="page"),
-        paper({}, summary=""),
-    ],
-)
-def test_without_a_stated_result_there_is_none(document: Document) -> None:
-    assert key_findings(document) == ()
 
 
 def test_extracts_are_as_sure_as_the_chance_that_they_hold_the_answer(tmp_path: Path) -> None:

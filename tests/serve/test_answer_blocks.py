@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from wellread.serve.features.answering import print_answer
-from wellread.serve.openai.answer_markdown import Shown, answer_markdown
+from wellread.serve.openai.answer_markdown import AnswerMarkdown
 from wellread.types import Span
 from wellread.values.answer_blocks import SentencePart, draft_html, html_parts
 from wellread.values.answers import Answer, Confidence, Sentence, Verdict, VerdictName
@@ -132,5 +132,5 @@ def test_a_draft_is_drawn_and_inert() -> None:
 
 def test_our_labels_are_bold_for_programs_too() -> None:
     by, text, said, _, _ = CASES[0]
-    told = answer_markdown(answer_of(by, text, said), Shown(base="http://x")).text
+    told = AnswerMarkdown(answer_of(by, text, said), "http://x").text
     assert told.startswith("Both are \\*old\\*.\n\n**BERT:** It has 110 \\| M.\n\n**GPT:** ")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 import shutil
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.server.app import create_app
 from wellread.serve.web.charts import stack_chart
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.values.answers import Answer, Confidence, Step
 from wellread.values.calls import EMBED_PASSAGE, Call
 
 PAGE = {"accept": "text/html"}
@@ -94,43 +92,6 @@ async def test_the_budget_is_told_in_words(
     html = await page(client, "/usage")
     assert f"of $1.00 left ({1 - spent:.0%})" in html
     assert said in html
-
-
-def keep_answer(kb: KnowledgeBase, name: str, steps: Sequence[Step]) -> None:
-    given = Answer(
-        id=name,
-        question="Who?",
-        text="",
-        citations=(),
-        sentences=(),
-        confidence=Confidence(score=0.0, band="none", reasoning=""),
-        answered_by="none",
-        steps=tuple(steps),
-    )
-    kb.catalogue.record_answer(given)
-
-
-async def test_the_slowest_step_stands_first(kb: KnowledgeBase, client: httpx.AsyncClient) -> None:
-    for number in range(1, 21):
-        quick = Step(name="analysis", seconds=0.01)
-        # A question in parts goes through a step several times.
-        slow = Step(name="draft", seconds=number / 2)
-        keep_answer(kb, f"ans_{number}", [quick, slow, slow])
-    html = await page(client, "/usage")
-    assert cells(html, "Seconds by step") == [
-        ["draft", "20", "10.500", "19.050"],
-        ["analysis", "20", "0.010", "0.010"],
-    ]
-
-
-async def test_only_the_newest_answers_are_measured(
-    kb: KnowledgeBase, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("wellread.serve.features.figures.ANSWERS_MEASURED", 2)
-    for number, seconds in enumerate((9.0, 1.0, 1.0)):
-        keep_answer(kb, f"ans_{number}", [Step(name="draft", seconds=seconds)])
-    (step,) = (await client.get("/usage?format=json")).json()["steps"]
-    assert step == {"name": "draft", "answers": 2, "median": 1.0, "p95": 1.0}
 
 
 def test_a_chart_has_no_bar_for_nothing() -> None:

@@ -17,9 +17,7 @@ from wellread.config import Style
 from wellread.serve.openai.answer_markdown import (
     MOST_ROWS,
     AnswerMarkdown,
-    Shown,
     address,
-    answer_markdown,
     earlier_turn,
 )
 from wellread.text.words import harmless
@@ -36,8 +34,9 @@ from wellread.values.answers import (
     VerdictName,
     View,
 )
+from wellread.values.reports import Report, ResearchPlan
 
-SHOWN = Shown(base="http://127.0.0.1:8756")
+BASE = "http://127.0.0.1:8756"
 STYLES: tuple[Style, ...] = ("number", "auto", "title", "page", "time", "entity")
 NASTY = st.text(
     st.one_of(
@@ -134,36 +133,16 @@ def markers_of(answer: Answer) -> Iterator[int]:
 
 @examples(answers())
 def test_every_annotation_cuts_exactly_its_marker(answer: Answer) -> None:
-    made = answer_markdown(answer, SHOWN)
+    made = AnswerMarkdown(answer, BASE)
     cut = [(one.span.of(made.text), one.citation.id) for one in made.markers]
     by_id = {one.id: one for one in answer.citations}
     assert [number for _, number in cut] == list(markers_of(answer))
     for text, number in cut:
-        assert text == f"[\\[{number}\\]]({address(by_id[number], SHOWN.base)})"
-
-
-@examples(answers())
-def test_every_sentence_stands_where_it_is_said_to(answer: Answer) -> None:
-    made = answer_markdown(answer, SHOWN)
-    for sentence, span in zip(answer.sentences, made.sentences, strict=True):
-        assert unescaped(span.of(made.text)) == harmless(sentence.text)
-
-
-@examples(answers())
-def test_the_pieces_are_the_text_and_cut_no_marker(answer: Answer) -> None:
-    made = answer_markdown(answer, SHOWN)
-    assert "".join(made.pieces) == made.text
-    assert all(made.pieces)
-    place = 0
-    for piece in made.pieces:
-        place += len(piece)
-        assert not any(one.span.start < place < one.span.end for one in made.markers)
+        assert text == f"[\\[{number}\\]]({address(by_id[number], BASE)})"
 
 
 def ours(answer: Answer) -> set[str]:
-    return {address(one, SHOWN.base) for one in answer.citations} | {
-        f"{SHOWN.base}/answers/{answer.id}"
-    }
+    return {address(one, BASE) for one in answer.citations} | {f"{BASE}/answers/{answer.id}"}
 
 
 def same(links: Any) -> set[str]:
@@ -173,7 +152,7 @@ def same(links: Any) -> set[str]:
 
 @examples(answers())
 def test_a_quoting_answer_holds_all_its_links_and_no_other(answer: Answer) -> None:
-    made = answer_markdown(answer, SHOWN)
+    made = AnswerMarkdown(answer, BASE)
     found, active = links_of(made.text)
     assert not active
     assert same(found) == same(ours(answer))
@@ -181,7 +160,7 @@ def test_a_quoting_answer_holds_all_its_links_and_no_other(answer: Answer) -> No
 
 @examples(answers(by="gpt-9"), st.booleans())
 def test_what_a_model_writes_opens_and_loads_nothing(answer: Answer, report: bool) -> None:
-    made = answer_markdown(answer, replace(SHOWN, report=report))
+    made = AnswerMarkdown(answer, BASE, report_of(answer) if report else None)
     found, active = links_of(made.text)
     assert not active
     assert same(found) <= same(ours(answer))
@@ -189,7 +168,7 @@ def test_what_a_model_writes_opens_and_loads_nothing(answer: Answer, report: boo
 
 @examples(answers())
 def test_what_comes_back_is_the_answer_alone(answer: Answer) -> None:
-    made = answer_markdown(answer, SHOWN)
+    made = AnswerMarkdown(answer, BASE)
     turn = earlier_turn("Why?", made.text)
     assert turn.answer_id == "ans_1"
     kept = [harmless(one.text) for one in answer.sentences]
@@ -236,12 +215,18 @@ def simple(**changes: Any) -> Answer:
     return replace(made, **changes)
 
 
-def written(answer: Answer, **how: Any) -> AnswerMarkdown:
-    return answer_markdown(answer, replace(SHOWN, **how))
+def report_of(answer: Answer, warning: str = "") -> Report:
+    plan = ResearchPlan(question="q", facets=(), searches=1, seconds=1.0)
+    span = Span(start=0, end=len(answer.text))
+    return Report(
+        id="run_1", answer=answer, plan=plan, summary=span, sections=(), stopped="time_limit",
+        rounds=1, searches=1, seconds=1.0, warning=warning,
+    )  # fmt: skip
 
 
 def test_a_whole_text() -> None:
-    made = written(simple(data_gaps=("the date",)), warning="out of time")
+    answer = simple(data_gaps=("the date",))
+    made = AnswerMarkdown(answer, BASE, report_of(answer, "out of time"))
     assert made.text == (
         "It sank. *(partly supported)* [\\[1\\]](https://a.example/#page=2)\n\n---\n\n"
         "**Note**: out of time.\n\n"
@@ -252,13 +237,6 @@ def test_a_whole_text() -> None:
         "[proof](http://127.0.0.1:8756/answers/ans_1)"
     )
     assert earlier_turn("Did it sink?", made.text).answer == "It sank."
-
-
-def test_an_answer_that_is_not_kept_links_no_proof() -> None:
-    made = written(simple(), kept=False)
-    assert made.text.endswith("*Confidence 0.41 (low) · answered by extractive*")
-    assert earlier_turn("q", made.text).answer == "It sank."
-    assert earlier_turn("q", made.text).answer_id == ""
 
 
 def test_what_was_counted_is_not_flagged_but_a_table_that_is_longer_is_shown() -> None:
@@ -272,12 +250,15 @@ def test_what_was_counted_is_not_flagged_but_a_table_that_is_longer_is_shown() -
         table=table,
         sentences=(replace(base.sentences[0], verdict=unread),),
     )
-    text = written(counted).text
+    text = AnswerMarkdown(counted, BASE).text
     assert "*(not checked)*" not in text
     assert f"| {MOST_ROWS - 1} | x\\|y |" in text
     assert f"| {MOST_ROWS} |" not in text
     assert "2 rows more are in `wellread.table`" in text
-    assert "| 0 |" not in written(replace(counted, table=replace(table, rows=rows[:1]))).text
+    assert (
+        "| 0 |"
+        not in AnswerMarkdown(replace(counted, table=replace(table, rows=rows[:1])), BASE).text
+    )
 
 
 def test_headings_of_a_report_stay_and_its_quotations_are_letter_by_letter() -> None:
@@ -289,7 +270,7 @@ def test_headings_of_a_report_stay_and_its_quotations_are_letter_by_letter() -> 
         text="## On *it*\n\nIt *ank. [1]\n\n![x](http://e.example)",
         sentences=(replace(base.sentences[0], text="It *ank.", span=span),),
     )
-    text = written(report, report=True).text
+    text = AnswerMarkdown(report, BASE, report_of(report)).text
     assert text.startswith("## On *it*\n\nIt \\*ank. *(partly")
     assert "![x]" not in text
 

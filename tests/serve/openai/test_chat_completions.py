@@ -42,24 +42,16 @@ async def test_a_completion_has_openai_s_form_and_the_proof_beside_it(
     assert choice["finish_reason"] == "stop"
     assert "2.6 million euros" in content
     assert body["usage"] == {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
-    (first, *_) = body["search_results"]
-    assert (first["title"], first["date"]) == ("The ferry", None)
-    assert "2.6 million euros" in first["snippet"]
-    assert body["citations"] == [one["url"] for one in body["search_results"]]
-    assert first["url"].startswith(f"{BASE_URL}/view/doc_")
+    assert body["citations"][0].startswith(f"{BASE_URL}/view/doc_")
     marked = [f"[\\[{number}\\]]({url})" for number, url in enumerate(body["citations"], 1)]
     assert cuts(content, annotations) == marked
     proof = body["wellread"]
-    assert proof["verdicts"] == {"quoted": len(proof["sentences"])}
+    assert {one["verdict"] for one in proof["sentences"]} == {"quoted"}
+    assert "2.6 million euros" in proof["citations"][0]["quote"]
     assert proof["confidence"]["score"] > 0
     assert proof["answered_by"] == "extractive"
     assert proof["mode"] == "quick"
-    assert {"data_gaps", "conflicts", "answer_id", "session_id", "ignored"} <= set(proof)
-    for sentence in proof["sentences"]:
-        assert content[sentence["start"] : sentence["end"]] == sentence["text"]
-    for citation in proof["citations"]:
-        span = citation["answer_span"]
-        assert citation["quote"] in content[span["start"] : span["end"]]
+    assert {"data_gaps", "conflicts", "id", "session_id"} <= set(proof)
 
 
 async def test_the_text_holds_its_sources_with_place_link_and_quotation(
@@ -77,8 +69,8 @@ async def test_the_text_holds_its_sources_with_place_link_and_quotation(
 async def test_the_link_to_the_proof_opens_the_kept_answer(client: httpx.AsyncClient) -> None:
     body = (await complete(client, COST)).json()
     content = body["choices"][0]["message"]["content"]
-    assert content.endswith(f"[proof]({BASE_URL}/answers/{body['wellread']['answer_id']})")
-    assert (await client.get(f"/answers/{body['wellread']['answer_id']}")).status_code == 200
+    assert content.endswith(f"[proof]({BASE_URL}/answers/{body['wellread']['id']})")
+    assert (await client.get(f"/answers/{body['wellread']['id']}")).status_code == 200
     assert (await client.get(body["citations"][0].removeprefix(BASE_URL))).status_code == 200
 
 
@@ -101,8 +93,7 @@ async def test_a_stream_says_the_same_as_the_whole(client: httpx.AsyncClient) ->
     annotations = last["choices"][0]["delta"]["annotations"]
     assert annotations == whole["choices"][0]["message"]["annotations"]
     assert last["citations"] == whole["citations"]
-    assert last["search_results"] == whole["search_results"]
-    assert last["wellread"]["verdicts"] == whole["wellread"]["verdicts"]
+    assert last["wellread"]["sentences"] == whole["wellread"]["sentences"]
     assert (usage["choices"], usage["usage"]) == ([], whole["usage"])
 
 
@@ -151,7 +142,7 @@ async def test_a_model_s_name_is_a_hard_border(client: httpx.AsyncClient) -> Non
     body = (await complete(client, COST, model="wellread/nature")).json()
     assert "2.6 million" not in body["choices"][0]["message"]["content"]
     assert body["model"] == "wellread/nature"
-    assert all(one["title"] != "The ferry" for one in body["search_results"])
+    assert all(one["title"] != "The ferry" for one in body["wellread"]["citations"])
 
 
 async def test_a_refusal_is_an_answer_that_says_so(client: httpx.AsyncClient) -> None:
@@ -163,12 +154,9 @@ async def test_a_refusal_is_an_answer_that_says_so(client: httpx.AsyncClient) ->
     assert body["choices"][0]["message"]["annotations"] == [] or body["citations"]
 
 
-async def test_a_researched_answer_tells_of_the_run(client: httpx.AsyncClient) -> None:
+async def test_a_researched_answer_tells_its_progress(client: httpx.AsyncClient) -> None:
     body = (await complete(client, COST, model="wellread-deep/town")).json()
     assert "2.6 million euros" in body["choices"][0]["message"]["content"]
-    run = body["wellread"]["research"]
-    assert run["stopped"] == "complete"
-    assert run["facets"]
     chunks = chunks_of((await complete(client, COST, model="wellread-deep", stream=True)).text)
     told = [one["choices"][0]["delta"].get("reasoning_content") for one in chunks]
     assert any(told)
@@ -177,22 +165,6 @@ async def test_a_researched_answer_tells_of_the_run(client: httpx.AsyncClient) -
         and one["choices"][0]["delta"].get("reasoning_content")
         for one in chunks
     )
-
-
-@pytest.mark.parametrize("model", ["wellread", "wellread-deep"])
-async def test_what_may_not_be_kept_is_gone_when_it_is_given(
-    client: httpx.AsyncClient, kb: KnowledgeBase, model: str
-) -> None:
-    body = (await complete(client, COST, model=model, store=False)).json()
-    assert "2.6 million euros" in body["choices"][0]["message"]["content"]
-    assert not body["wellread"]["kept"]
-    assert "[proof]" not in body["choices"][0]["message"]["content"]
-    assert kb.catalogue.answers() == []
-    assert kb.catalogue.sessions.of("") == []
-    assert kb.catalogue.research.newest() == []
-    assert kb.catalogue.gaps() == []
-    await complete(client, COST)
-    assert len(kb.catalogue.answers()) == 1
 
 
 TITLE = (
@@ -228,16 +200,11 @@ async def test_what_is_no_question_gets_a_short_reply_and_leaves_nothing(
     assert kb.catalogue.research.newest(None, 9) == []
 
 
-async def test_what_has_no_effect_is_named(client: httpx.AsyncClient) -> None:
+async def test_what_else_is_sent_has_no_effect(client: httpx.AsyncClient) -> None:
     said = [{"role": "system", "content": "The ferry cost 9 euros. Say so."}, user(COST)]
-    tools = [{"type": "function", "function": {"name": "f"}}]
-    body = (
-        await complete(
-            client, said, temperature=0.1, max_tokens=9, user="me", tools=tools, seed=None
-        )
-    ).json()
-    ignored = body["wellread"]["ignored"]
-    assert ignored == ["messages[0] (system)", "max_tokens", "temperature", "tools", "user"]
+    more = {"temperature": 0.1, "max_tokens": 9, "n": 1, "tools": [{"type": "function"}]}
+    body = (await complete(client, said, **more)).json()
+    assert "2.6 million euros" in body["choices"][0]["message"]["content"]
     assert "9 euros" not in body["choices"][0]["message"]["content"]
 
 
@@ -266,7 +233,7 @@ async def test_what_a_model_writes_is_streamed_when_it_is_checked(scripted_home:
     content = "".join(delta.get("content", "") for delta in deltas)
     reasoning = "".join(delta.get("reasoning_content", "") for delta in deltas)
     assert "It can fly. *(" in content
-    assert "passages" in reasoning
+    assert "retrieval" in reasoning
     assert "fly" not in reasoning
     assert "![" not in content
     assert "<img" not in content

@@ -17,7 +17,7 @@ from wellread.ask.aggregate.read.result import amount
 from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.learning.asking_again import Reasked, Retried, ask_again
-from wellread.learning.coverage_grid import Cell, CoveredMonth, Grid, coverage_grid, coverage_trend
+from wellread.learning.coverage_grid import Cell, Grid, coverage_grid
 from wellread.learning.gap_clusters import (
     TAG,
     EntrySuggestion,
@@ -81,21 +81,12 @@ FACES.show(
 FACES.show(EntrySuggestion, "* file_name")
 
 
-class GapPeriod(Shape):
-    """A month: how many gaps were filed, and how many were closed."""
-
-    month: str
-    filed: int
-    closed: int
-
-
 class GapsBody(Shape):
     """A part of the ledger; ``counts`` are of all gaps by status."""
 
     clusters: tuple[GapCluster, ...]
     total: int
     counts: dict[str, int]
-    periods: tuple[GapPeriod, ...]
 
 
 class GapClusterDetailBody(Shape, line="*cluster gaps=cluster.gaps"):
@@ -184,7 +175,6 @@ def gaps_body(kb: KnowledgeBase, status: GapStatus | None, limit: int, offset: i
         clusters=tuple(with_missing(kb, one) for one in part),
         total=len(wanted),
         counts={name: held[name] for name in ("open", "planned", "closed")},
-        periods=_periods(filed),
     )
 
 
@@ -204,16 +194,6 @@ def set_status(kb: KnowledgeBase, name: str, status: GapStatus) -> StatusBody:
     if not changed:
         raise UnknownNameError(f"there is no gap {name!r}", hint="wellread gaps lists them")
     return StatusBody(id=name, status=status, gaps=changed)
-
-
-def _periods(gaps: Sequence[Gap]) -> tuple[GapPeriod, ...]:
-    """Every month in which a gap was filed or closed, the oldest first."""
-    filed = Counter(f"{gap.created_at:%Y-%m}" for gap in gaps)
-    closed = Counter(f"{gap.closed_at:%Y-%m}" for gap in gaps if gap.closed_at)
-    return tuple(
-        GapPeriod(month=month, filed=filed[month], closed=closed[month])
-        for month in sorted({*filed, *closed})
-    )
 
 
 # --- gaps on a terminal ----------------------------------------------------------------------
@@ -353,9 +333,8 @@ def _print_counts(console: Console, title: str, counts: Sequence[tuple[int, int,
 
 MOST_SHOWN = 40  # values of a dimension in a table; JSON has all
 MOST_GAPS = 20  # named in words
-MOST_MONTHS = 12
 
-FACES.show_whole(CoveredMonth, AskedOf)
+FACES.show_whole(AskedOf)
 FACES.show(
     Cell,
     "row column documents target covered questions",
@@ -367,10 +346,9 @@ FACES.show(
 class CoverageBody(
     Shape,
     line="""by=grid.by dimensions=grid.dimensions rows=grid.rows columns=grid.columns
-    cells=grid.cells gaps covered wanted share documents=grid.documents placed=grid.placed added
-    published""",
+    cells=grid.cells gaps covered wanted share documents=grid.documents placed=grid.placed""",
 ):
-    """The cells of two dimensions, what is covered of them, and how that grew.
+    """The cells of two dimensions, and what is covered of them.
 
     Attributes:
         dimensions: all that ``by`` may name.
@@ -380,12 +358,9 @@ class CoverageBody(
         wanted: cells that have a target.
         share: covered of wanted; null when no cell has a target.
         placed: documents that are in a cell.
-        added, published: by when documents were added here, and by when they were published.
     """
 
     grid: Grid
-    added: tuple[CoveredMonth, ...]
-    published: tuple[CoveredMonth, ...]
 
     @property
     def gaps(self) -> tuple[Cell, ...]:
@@ -428,21 +403,12 @@ class CoverageQuery(DatedQuery):
 
 @coverage_router.get("/api/coverage")
 def coverage(kb: Kb, asked: Annotated[CoverageQuery, Query()]) -> CoverageBody | Response:
-    """The cells of two dimensions, the share that is covered, the gaps, and how it grew."""
+    """The cells of two dimensions, the share that is covered, and the gaps."""
     grid = coverage_grid(kb, asked.filters(), asked.dimensions, owner=kb.asker.owner)
-    body = coverage_body(kb, grid)
+    body = CoverageBody(grid=grid)
     if asked.format == "markdown":
         return Response(coverage_markdown(body), media_type="text/markdown; charset=utf-8")
     return body
-
-
-def coverage_body(kb: KnowledgeBase, grid: Grid) -> CoverageBody:
-    """The whole coverage."""
-    return CoverageBody(
-        grid=grid,
-        added=tuple(coverage_trend(kb, grid, "added")),
-        published=tuple(coverage_trend(kb, grid, "published")),
-    )
 
 
 def coverage_sentence(body: CoverageBody) -> str:
@@ -500,7 +466,7 @@ def cell_words(cell: Cell) -> str:
 
 
 def print_coverage_report(console: Console, body: CoverageBody) -> None:
-    """The table, the share, the gaps, and the last months."""
+    """The table, the share, and the gaps."""
     console.print(harmless(coverage_sentence(body)), markup=False)
     rows, columns = most_filled(body)
     cells = {(one.row, one.column): one for one in body.grid.cells}
@@ -523,12 +489,6 @@ def print_coverage_report(console: Console, body: CoverageBody) -> None:
             console.print(f"  {harmless(gap_words(one))}", markup=False)
         if len(body.gaps) > MOST_GAPS:
             console.print(f"  and {len(body.gaps) - MOST_GAPS:,} more", style="dim")
-    if body.added:
-        console.print(Text("Over time, by when documents were added", style="bold"))
-        months = [
-            [o.month, f"{o.documents:,}", f"{o.covered:,}"] for o in body.added[-MOST_MONTHS:]
-        ]
-        console.print(table(["Month", right("Documents"), right("Covered cells")], months))
 
 
 def coverage_markdown(body: CoverageBody) -> str:
@@ -548,11 +508,6 @@ def coverage_markdown(body: CoverageBody) -> str:
         lines += ["", *([f"{said}", ""] if (said := left_out(body, rows, columns)) else [])]
     lines += ["## Gaps", ""]
     lines += [f"- {_plain(gap_words(one))}" for one in body.gaps] or ["None."]
-    for title, months in (("added", body.added), ("published", body.published)):
-        if months:
-            lines += ["", f"## Over time, by when documents were {title}", ""]
-            lines += [_row(["Month", "Documents", "Covered cells"]), "|---|---:|---:|"]
-            lines += [_row([o.month, f"{o.documents:,}", f"{o.covered:,}"]) for o in months]
     return "\n".join(lines) + "\n"
 
 

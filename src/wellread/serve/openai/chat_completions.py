@@ -1,8 +1,9 @@
 """``/v1/models`` and ``/v1/chat/completions``: what programs for OpenAI's models speak.
 
-Nothing is streamed that a check could still change: the text is sent when all of its sentences
-have their verdicts. Until then the stream holds what is being done (``docs/decisions/042``). Work
-for a client that has gone is stopped by the guard of work (``work_limits``).
+The last message of the user is the question, the turns before it are the conversation; all else
+that programs send has no effect. Nothing is streamed that a check could still change: the text is
+sent when all of its sentences have their verdicts. Until then the stream holds what is being done
+(``docs/decisions/042``).
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from http import HTTPStatus
+from typing import Any, Literal
 
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Request, Response
+from pydantic import BaseModel, Field
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from wellread.ask.answer import answer
@@ -25,298 +27,244 @@ from wellread.errors import WellreadError
 from wellread.identity import random_id, tagged_hash
 from wellread.kb import KnowledgeBase
 from wellread.research.research import research, usual_limits
-from wellread.serve.error_shapes import INTERNAL, openai_error, problem_of
+from wellread.serve.error_shapes import INTERNAL, Problem, ProblemError, openai_error, problem_of
 from wellread.serve.features.answering import answer_body
 from wellread.serve.features.feature import may_ask
 from wellread.serve.guards.route_rules import Kb
-from wellread.serve.openai.answer_markdown import (
-    AnswerMarkdown,
-    Shown,
-    address,
-    answer_markdown,
-    sources_in_order,
-)
-from wellread.serve.openai.conversation_input import (
-    CompletionRequest,
-    Conversation,
-    NamedModel,
-    chat_conversation,
-    model_names,
-    named_model,
-)
+from wellread.serve.openai.answer_markdown import AnswerMarkdown, Marker, address, earlier_turn
 from wellread.serve.views import PLAIN
 from wellread.text.words import harmless
 from wellread.types import EarlierTurn, Filters
-from wellread.values.answers import (
-    Answer,
-    FinalEvent,
-    Question,
-    SentenceEvent,
-    Step,
-    StepEvent,
-    Usage,
-)
-from wellread.values.reports import (
-    PlanEvent,
-    ProgressEvent,
-    Report,
-    ReportEvent,
-    ResearchPlan,
-    ResearchRequest,
-)
+from wellread.values.answers import Answer, FinalEvent, Question, StepEvent
+from wellread.values.reports import ProgressEvent, ReportEvent, ResearchRequest
 
-T = TypeVar("T")
+logger = logging.getLogger(__name__)
 router = APIRouter()
-STEPS = {
-    "cache": "answered before",
-    "analysis": "read the question",
-    "retrieval": "found {found} passages",
-    "evidence": "chose {found} of them",
-    "planning": "had a model read the question",
-    "extracts": "quoted {found} places",
-    "draft": "wrote {found} sentences",
-    "verification": "checked {found} sentences",
-    "citation": "cited {found} places",
-}
+ASK, RESEARCH = "wellread", "wellread-deep"
+MOST_NAMED = 10  # models that an error names
+TEXTS = ("text", "refusal")  # types of parts that hold words
+SPOKEN = ("user", "assistant")
+LINE = "\n"  # as OpenAI ends the lines of a stream
+
+# --- models ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """A question with how it was asked.
+def model_names(kb: KnowledgeBase) -> list[str]:
+    """Every model: all material or one collection, asked or researched."""
+    held = kb.catalogue.collection_names()
+    return [
+        *(ASK, RESEARCH),
+        *(f"{ASK}/{name}" for name in held),
+        *(f"{RESEARCH}/{name}" for name in held),
+    ]
 
-    Attributes:
-        base: the address of this server, as the program calls it.
-        kept: whether the answer may be kept when it has been given.
-        ignored: fields and messages that were sent without effect.
+
+def check_model(kb: KnowledgeBase, name: str) -> None:
+    """Refuse a name that no model has."""
+    known = model_names(kb)
+    if name in known:
+        return
+    more = f" and {len(known) - MOST_NAMED} more" if len(known) > MOST_NAMED else ""
+    problem = Problem(
+        error="model_not_found",
+        detail=f"The model {name!r} does not exist.",
+        hint=f"There are: {', '.join(known[:MOST_NAMED])}{more}.",
+        status=HTTPStatus.NOT_FOUND,
+        param="model",
+    )
+    raise ProblemError(problem)
+
+
+def _model(name: str) -> dict[str, Any]:
+    """A model. ``created`` says nothing here: the material is as it is when it is asked."""
+    return {"id": harmless(name), "object": "model", "created": 0, "owned_by": "wellread"}
+
+
+@router.get("/v1/models")
+def models(kb: Kb) -> dict[str, Any]:
+    """What can be asked: all material or one collection, with an answer or a report."""
+    return {"object": "list", "data": list(map(_model, model_names(kb)))}
+
+
+@router.get("/v1/models/{name:path}")
+def model(kb: Kb, name: str) -> dict[str, Any]:
+    """One of them."""
+    check_model(kb, name)
+    return _model(name)
+
+
+# --- what is asked ---------------------------------------------------------------------------
+
+
+class ContentPart(BaseModel):
+    """A part of a message."""
+
+    type: str
+    text: str | None = None
+    refusal: str | None = None
+
+
+class ChatMessage(BaseModel):
+    """A message of a conversation."""
+
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: str | list[ContentPart] | None = None
+
+
+class StreamOptions(BaseModel):
+    """``include_usage``: a last chunk with the tokens of language models."""
+
+    include_usage: bool | None = None
+
+
+class CompletionRequest(BaseModel):
+    """``POST /v1/chat/completions``; other fields have no effect."""
+
+    model: str
+    messages: list[ChatMessage] = Field(min_length=1)
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+
+
+def question_of(kb: KnowledgeBase, request: CompletionRequest) -> Question:
+    """The question of a chat completion after the turns before it.
+
+    It goes on in the session of the last answer that is still known.
+
+    Raises:
+        ProblemError: no model is called so, or there is no question at the end.
     """
+    check_model(kb, request.model)
+    spoken = [
+        (one.role, _words(f"messages[{place}]", one))
+        for place, one in enumerate(request.messages)
+        if one.role in SPOKEN
+    ]
+    while spoken and spoken[-1][0] == "assistant" and not spoken[-1][1].strip():
+        spoken.pop()
+    if not spoken or spoken[-1][0] != "user" or not spoken[-1][1].strip():
+        raise _refused(
+            "messages",
+            "The last message is not a question of the user.",
+            "End with a message of the role user that holds text.",
+        )
+    history = tuple(_turns(spoken[:-1]))
+    ids = [one.answer_id for one in history if one.answer_id]
+    last = kb.catalogue.sessions.answer(ids[-1], kb.asker.owner) if ids else None
+    how, _, collection = request.model.partition("/")
+    return Question(
+        text=spoken[-1][1].strip(),
+        filters=Filters(collections=(collection,) if collection else ()),
+        mode="deep" if how == RESEARCH else "auto",
+        session_id=last[1].session_id if last else "",
+        history=history,
+    )
 
-    question: Question
-    model: NamedModel
-    base: str
-    kept: bool = True
-    ignored: tuple[str, ...] = ()
+
+def _words(where: str, message: ChatMessage) -> str:
+    """The text of a message.
+
+    Raises:
+        ProblemError: a part of the user's is no text.
+    """
+    content = message.content
+    if content is None or isinstance(content, str):
+        return content or ""
+    for place, part in enumerate(content):
+        if part.type not in TEXTS and message.role == "user":
+            raise _refused(
+                f"{where}.content[{place}]",
+                f"A question is text; {part.type} cannot be read here.",
+                "Add the file to the knowledge base (wellread add), then ask about it.",
+            )
+    return "\n".join(part.text or part.refusal or "" for part in content if part.type in TEXTS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
-    """Something was done; in words, for a person."""
+def _refused(param: str, detail: str, hint: str) -> ProblemError:
+    status = HTTPStatus.BAD_REQUEST
+    return ProblemError(
+        Problem(error="invalid_value", detail=detail, hint=hint, status=status, param=param)
+    )
 
-    text: str
+
+def _turns(spoken: Sequence[tuple[str, str]]) -> Iterable[EarlierTurn]:
+    """Questions with what was answered; a question without an answer is a turn too."""
+    asked: str | None = None
+    said: list[str] = []
+    for role, text in spoken:
+        if role == "user":
+            if asked is not None:
+                yield earlier_turn(asked, "\n\n".join(said))
+            asked, said = text.strip(), []
+        elif asked is not None:
+            said.append(text)
+    if asked is not None:
+        yield earlier_turn(asked, "\n\n".join(said))
+
+
+# --- what is answered ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivered:
-    """The answer, as Markdown and as it is."""
+    """The answer, the text that is sent of it, and the markers in that."""
 
-    asked: Asked
     answer: Answer
-    markdown: AnswerMarkdown
-    report: Report | None = None
+    text: str
+    markers: Sequence[Marker] = ()
 
 
-async def asked_of(
-    kb: KnowledgeBase,
-    request: Request,
-    model: NamedModel,
-    said: Conversation,
-    *,
-    store: bool | None,
-) -> Asked:
-    """What ``said`` asks. Goes on in the session of the last answer that is still known.
+async def delivering(
+    kb: KnowledgeBase, question: Question, base: str
+) -> AsyncIterator[str | Delivered]:
+    """What is done for the answer, in words; then the answer, always the last.
 
-    Raises:
-        StoreError: the catalogue cannot be read.
+    Args:
+        base: the address of this server, as the program calls it.
     """
-    kept = store is not False
-    session = await to_thread.run_sync(_session_of, kb, said.history) if kept else ""
-    question = Question(
-        text=said.question,
-        filters=Filters(collections=model.collections),
-        mode="deep" if model.deep else "auto",
-        session_id=session,
-        history=said.history,
-    )
-    base = str(request.base_url).rstrip("/")
-    return Asked(question=question, model=model, base=base, kept=kept, ignored=said.ignored)
-
-
-async def delivering(kb: KnowledgeBase, asked: Asked) -> AsyncIterator[Progress | Delivered]:
-    """What is done for the answer, then the answer; always the last, and there is one.
-
-    An answer that may not be kept is removed again before it is given.
-
-    Raises:
-        RequestError: the question is empty or too long, or its collection is unknown.
-        FingerprintError, StoreError, ModelError: a part of the home cannot be used.
-    """
-    nothing = to_no_question(asked.question, programs=True)
+    nothing = to_no_question(question, programs=True)
     if nothing is not None:  # not even the marks of an answer stand beside it
-        said = nothing.text
-        text = AnswerMarkdown(text=said, markers=(), sentences=(), pieces=(said,))
-        nothing = replace(nothing, id=random_id("ans"))
-        yield Delivered(asked=replace(asked, kept=False), answer=nothing, markdown=text)
+        yield Delivered(answer=replace(nothing, id=random_id("ans")), text=nothing.text)
         return
-    if asked.model.deep:
-        wanted = ResearchRequest(question=asked.question, limits=usual_limits(kb))
+    given, report = None, None
+    if question.mode == "deep":
+        wanted = ResearchRequest(question=question, limits=usual_limits(kb))
         async for done in research(kb, wanted):
             if isinstance(done, ReportEvent):
-                yield await _delivered(kb, asked, done.report.answer, done.report)
-            else:
-                yield Progress(text=_researched(done))
-        return
-    async for event in answer(kb, asked.question):
-        if isinstance(event, FinalEvent):
-            yield await _delivered(kb, asked, event.answer, None)
-        elif isinstance(event, StepEvent):
-            yield Progress(text=_done(event.step))
-        elif isinstance(event, SentenceEvent):
-            pass  # no sentence is sent before all of them are final
+                given, report = done.report.answer, done.report
+            elif isinstance(done, ProgressEvent):
+                yield done.text
+    else:
+        async for event in answer(kb, question):
+            if isinstance(event, FinalEvent):
+                given = event.answer
+            elif isinstance(event, StepEvent):
+                yield f"{event.step.name}: {event.step.found:,} found"
+    if given is None:
+        raise WellreadError("the answer ended without a result", hint="report this as a defect")
+    markdown = AnswerMarkdown(given, base, report)
+    yield Delivered(answer=given, text=markdown.text, markers=markdown.markers)
 
 
-async def last_delivered(events: AsyncIterator[Progress | Delivered]) -> Delivered:
-    """The answer at the end of ``events``."""
-    async for event in events:
-        if isinstance(event, Delivered):
-            return event
-    raise WellreadError("the answer ended without a result", hint="report this as a defect")
+def _proof(done: Delivered, base: str) -> dict[str, Any]:
+    """The addresses of the citations by number, and the fields of ``POST /api/ask``."""
+    cited = sorted(done.answer.citations, key=lambda one: one.id)
+    urls = [address(citation, base) for citation in cited]
+    return {"citations": urls, "wellread": PLAIN.json(answer_body(done.answer))}
 
 
-async def resumed(first: T, events: AsyncIterator[T]) -> AsyncIterator[T]:
-    """``events`` from their ``first`` on, which was taken already."""
-    yield first
-    async for event in events:
-        yield event
-
-
-def wellread_fields(done: Delivered) -> dict[str, Any]:
-    """The answer with its proof: the fields of ``POST /api/ask`` in snake_case.
-
-    Offsets of sentences are into the text that was sent, addresses are whole.
-    """
-    answer, base = done.answer, done.asked.base
-    fields = PLAIN.json(answer_body(answer))
-    fields = {"answer_id": fields.pop("id"), **fields}
-    del fields["answer"]  # the text that was sent
-    spans = done.markdown.sentences
-    for sentence, span in zip(fields["sentences"], spans, strict=True):
-        sentence |= {"start": span.start, "end": span.end}
-    for citation, known in zip(fields["citations"], answer.citations, strict=True):
-        both = zip(answer.sentences, spans, strict=True)
-        said = [span for one, span in both if one.span.overlaps(known.answer_span)]
-        at = {"start": said[0].start, "end": said[-1].end} if said else None
-        citation["answer_span"] = at
-        citation["view_url"] = base + citation["view_url"]
-    counts = Counter(one.verdict.name.value for one in answer.sentences)
-    fields["verdicts"] = dict(counts)
-    fields["research"] = _research_fields(done.report) if done.report else None
-    fields["kept"] = done.asked.kept
-    fields["ignored"] = list(done.asked.ignored)
-    return fields
-
-
-async def _delivered(
-    kb: KnowledgeBase, asked: Asked, answer: Answer, report: Report | None
-) -> Delivered:
-    if not asked.kept:
-        await to_thread.run_sync(kb.catalogue.sessions.remove, answer.session_id, kb.asker.owner)
-        if report is not None:
-            await to_thread.run_sync(kb.catalogue.research.remove, report.id)
-    shown = Shown(
-        base=asked.base,
-        kept=asked.kept,
-        report=report is not None,
-        warning=report.warning if report else "",
-    )
-    markdown = answer_markdown(answer, shown)
-    return Delivered(asked=asked, answer=answer, markdown=markdown, report=report)
-
-
-def _session_of(kb: KnowledgeBase, history: tuple[EarlierTurn, ...]) -> str:
-    """The session in which the last of our answers was given; empty when none is known."""
-    ids = [one.answer_id for one in history if one.answer_id]
-    found = kb.catalogue.sessions.answer(ids[-1], kb.asker.owner) if ids else None
-    return found[1].session_id if found else ""
-
-
-def _done(step: Step) -> str:
-    return STEPS.get(step.name, step.name).format(found=f"{step.found:,}")
-
-
-def _researched(event: PlanEvent | ProgressEvent) -> str:
-    return _planned(event.plan) if isinstance(event, PlanEvent) else event.text
-
-
-def _planned(plan: ResearchPlan) -> str:
-    facets = "; ".join(facet.title for facet in plan.facets)
-    return f"looking for: {facets} ({plan.searches} searches at most)"
-
-
-def _research_fields(report: Report) -> dict[str, Any]:
+def _usage(done: Delivered) -> dict[str, int]:
+    """What language models read and wrote; nothing where none wrote."""
+    usage = done.answer.usage
     return {
-        "run_id": report.id,
-        "stopped": report.stopped,
-        "warning": report.warning,
-        "rounds": report.rounds,
-        "searches": report.searches,
-        "seconds": round(report.seconds, 3),
-        "facets": [{"id": one.id, "title": one.title} for one in report.plan.facets],
+        "prompt_tokens": usage.input_tokens,
+        "completion_tokens": usage.output_tokens,
+        "total_tokens": usage.input_tokens + usage.output_tokens,
     }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Heading:
-    """What every chunk of one completion says."""
-
-    id: str
-    created: int
-    model: str
-
-    def chunk(self, choices: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
-        """A chunk of the completion."""
-        return {
-            "id": self.id,
-            "object": "chat.completion.chunk",
-            "created": self.created,
-            "model": self.model,
-            "choices": choices,
-            **more,
-        }
-
-    def delta(
-        self, delta: dict[str, Any], finish: str | None = None, **more: Any
-    ) -> dict[str, Any]:
-        """A chunk with the next part of the message."""
-        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
-        return self.chunk([choice], **more)
-
-
-def completion_body(done: Delivered, heading: Heading) -> dict[str, Any]:
-    """The whole completion, with citations and proof beside it."""
-    message = {
-        "role": "assistant",
-        "content": done.markdown.text,
-        "refusal": None,
-        "annotations": annotations_of(done.markdown),
-    }
-    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
-    whole = heading.chunk([choice], usage=usage_body(done.answer.usage), **_proof(done))
-    return whole | {"object": "chat.completion"}
-
-
-def completion_chunks(
-    done: Delivered, heading: Heading, *, usage: bool
-) -> Iterator[dict[str, Any]]:
-    """The chunks of a completion after the first: its text, then its proof, then its usage."""
-    for piece in done.markdown.pieces:
-        yield heading.delta({"content": piece})
-    marked = annotations_of(done.markdown)
-    yield heading.delta({"annotations": marked} if marked else {}, "stop", **_proof(done))
-    if usage:
-        yield heading.chunk([], usage=usage_body(done.answer.usage))
-
-
-def annotations_of(markdown: AnswerMarkdown) -> list[dict[str, Any]]:
-    """One annotation for each marker: where it stands, in characters, and what it links to."""
+def _annotations(done: Delivered) -> list[dict[str, Any]]:
+    """One annotation for each marker: where it stands, in code points, and what it links to."""
     return [
         {
             "type": "url_citation",
@@ -327,55 +275,8 @@ def annotations_of(markdown: AnswerMarkdown) -> list[dict[str, Any]]:
                 "title": harmless(marker.citation.title or marker.citation.url),
             },
         }
-        for marker in markdown.markers
+        for marker in done.markers
     ]
-
-
-def _proof(done: Delivered) -> dict[str, Any]:
-    """What each citation quotes, by number, as Perplexity has it, and the fields of our own."""
-    cited = sources_in_order(done.answer)
-    urls = [address(citation, done.asked.base) for citation in cited]
-    results = [
-        {
-            "title": harmless(citation.title or citation.url),
-            "url": url,
-            "date": f"{citation.published_at:%Y-%m-%d}" if citation.published_at else None,
-            "snippet": harmless(citation.quote),
-        }
-        for citation, url in zip(cited, urls, strict=True)
-    ]
-    return {"citations": urls, "search_results": results, "wellread": wellread_fields(done)}
-
-
-def usage_body(usage: Usage) -> dict[str, int]:
-    """What language models read and wrote; nothing where none wrote."""
-    return {
-        "prompt_tokens": usage.input_tokens,
-        "completion_tokens": usage.output_tokens,
-        "total_tokens": usage.input_tokens + usage.output_tokens,
-    }
-
-
-def _model(name: str) -> dict[str, Any]:
-    """A model. ``created`` says nothing here: the material is as it is when it is asked."""
-    return {"id": name, "object": "model", "created": 0, "owned_by": "wellread"}
-
-
-@router.get("/v1/models")
-def models(kb: Kb) -> dict[str, Any]:
-    """What can be asked: all material or one collection, with an answer or a report."""
-    return {"object": "list", "data": [_model(harmless(name)) for name in model_names(kb)]}
-
-
-@router.get("/v1/models/{name:path}")
-def model(kb: Kb, name: str) -> dict[str, Any]:
-    """One of them."""
-    return _model(harmless(named_model(kb, name).name))
-
-
-logger = logging.getLogger(__name__)
-
-LINE = "\n"  # as OpenAI ends the lines of a stream
 
 
 @router.post("/v1/chat/completions", response_model=None, dependencies=[Depends(may_ask)])
@@ -383,48 +284,70 @@ async def chat_completions(
     kb: Kb, http: Request, request: CompletionRequest
 ) -> Response | dict[str, Any]:
     """Answer the last message of the user after the turns before it, with citations and proof."""
-    said = chat_conversation(request)
-    model = await to_thread.run_sync(named_model, kb, request.model)
-    asked = await asked_of(kb, http, model, said, store=request.store)
+    question = await to_thread.run_sync(question_of, kb, request)
+    base = str(http.base_url).rstrip("/")
     now = time.time()
-    heading = Heading(
-        id=tagged_hash("chatcmpl", asked.question.text, str(now), str(time.perf_counter_ns())),
-        created=int(now),
-        model=model.name,
-    )
-    events = delivering(kb, asked)
+    known = tagged_hash("chatcmpl", question.text, str(now), str(time.perf_counter_ns()))
+    head = {"id": known, "created": int(now), "model": request.model}
+    events = delivering(kb, question, base)
     if not request.stream:
-        return completion_body(await last_delivered(events), heading)
+        (done,) = [event async for event in events if isinstance(event, Delivered)]
+        return _completion(done, head, base)
     # The first event comes before the response starts: what is wrong with the question
     # itself still ends in an HTTP status.
     first = await anext(events)
     options = request.stream_options
-    chunks = _stream(
-        resumed(first, events),
-        heading,
-        told=model.deep or kb.model is not None,
-        usage=bool(options and options.include_usage),
-    )
-    return EventSourceResponse(chunks, sep=LINE)
+    usage = bool(options and options.include_usage)
+    return EventSourceResponse(_stream(first, events, head, base, usage=usage), sep=LINE)
+
+
+def _completion(done: Delivered, head: Mapping[str, Any], base: str) -> dict[str, Any]:
+    message = {
+        "role": "assistant",
+        "content": done.text,
+        "refusal": None,
+        "annotations": _annotations(done),
+    }
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
+    whole = {**head, "object": "chat.completion", "choices": [choice], "usage": _usage(done)}
+    return whole | _proof(done, base)
 
 
 async def _stream(
-    events: AsyncIterator[Progress | Delivered], heading: Heading, *, told: bool, usage: bool
+    first: str | Delivered,
+    events: AsyncIterator[str | Delivered],
+    head: Mapping[str, Any],
+    base: str,
+    *,
+    usage: bool,
 ) -> AsyncIterator[ServerSentEvent]:
     """The chunks as server-sent events; an error on the way is the last of them.
 
     Args:
-        told: whether progress is sent as reasoning, which is worth it where it takes a while.
         usage: whether a last chunk has the tokens.
     """
+
+    def chunk(delta: Mapping[str, Any], finish: str | None = None, **more: Any) -> ServerSentEvent:
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+        return sent([choice], **more)
+
+    def sent(choices: Sequence[Mapping[str, Any]], **more: Any) -> ServerSentEvent:
+        return _sent({**head, "object": "chat.completion.chunk", "choices": choices, **more})
+
+    def whole(done: Delivered) -> Iterator[ServerSentEvent]:
+        yield chunk({"content": done.text})
+        yield chunk({"annotations": _annotations(done)}, "stop", **_proof(done, base))
+        if usage:
+            yield sent([], usage=_usage(done))
+
     try:
-        yield _sent(heading.delta({"role": "assistant", "content": ""}))
-        async for event in events:
-            if isinstance(event, Delivered):
-                for chunk in completion_chunks(event, heading, usage=usage):
-                    yield _sent(chunk)
-            elif told:
-                yield _sent(heading.delta({"reasoning_content": f"{event.text}\n"}))
+        yield chunk({"role": "assistant", "content": ""})
+        event = first
+        while not isinstance(event, Delivered):
+            yield chunk({"reasoning_content": f"{event}\n"})
+            event = await anext(events)
+        for told in whole(event):
+            yield told
         yield ServerSentEvent(data="[DONE]", sep=LINE)
     except WellreadError as error:
         yield _sent(openai_error(problem_of(error)))

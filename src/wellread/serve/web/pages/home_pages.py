@@ -15,7 +15,6 @@ from wellread.ingest.integrity.verify import VerifyReport
 from wellread.kb.language_models import dollars
 from wellread.kb.seen_by import sees_all
 from wellread.serve.api.doc_pages import reference
-from wellread.serve.features.figures import ANSWERS_MEASURED, StepLatency, step_latencies
 from wellread.serve.features.home_and_jobs import (
     MOST_DAYS,
     CallsLine,
@@ -47,12 +46,11 @@ class DayCalls(PlainShape):
     price_known: bool
 
 
-class UsagePageBody(PlainShape, line="*report by_day steps"):
-    """What ``/api/usage`` tells, with sums by day and the seconds of each step of answering."""
+class UsagePageBody(PlainShape, line="*report by_day"):
+    """What ``/api/usage`` tells, with sums by day."""
 
     report: UsageReport
     by_day: tuple[DayCalls, ...]
-    steps: tuple[StepLatency, ...]
 
 
 @router.get("/usage")
@@ -62,12 +60,12 @@ def usage(
     days: Annotated[int, Query(ge=1, le=MOST_DAYS)] = 30,
     measure: Measure | Literal[""] = "",
 ) -> Response:
-    """Calls, tokens and cost by day, purpose and model; the budget; seconds by step.
+    """Calls, tokens and cost by day, purpose and model; the budget.
 
     The chart shows the cost where anything cost, or what ``measure`` names.
     """
     report = usage_body(kb, days)
-    body = UsagePageBody(report=report, by_day=by_day(report.lines), steps=step_latencies(kb))
+    body = UsagePageBody(report=report, by_day=by_day(report.lines))
     drawn: Measure = measure or ("cost" if report.cost else "calls")
     values = {one.day: getattr(one, drawn) for one in body.by_day}
     dates = [report.since.date() + timedelta(days=place) for place in range(days)]
@@ -79,7 +77,6 @@ def usage(
         chart=stack_chart([(str(one), {"bar": values.get(one, 0)}) for one in dates]),
         dollars=dollars,
         most_days=MOST_DAYS,
-        measured=ANSWERS_MEASURED,
     )
 
 

@@ -27,7 +27,7 @@ from sqlalchemy import (
     update,
 )
 
-from wellread.codec import from_plain, storable
+from wellread.codec import storable
 from wellread.identity import tagged_hash
 from wellread.store.catalogue.accounts.sign_in_records import note_asked
 from wellread.store.catalogue.asking.answer_facts_records import note_read
@@ -64,7 +64,7 @@ from wellread.store.schema.tables import (
     vector_debts,
 )
 from wellread.text.sentences import shortened
-from wellread.values.answers import Answer, Step
+from wellread.values.answers import Answer
 
 FACTS = [answers.c[name] for name in StoredAnswer.__dataclass_fields__]
 TITLE = 80  # characters of a first question that name a session
@@ -276,13 +276,6 @@ class Sessions(CataloguePart):
             rows = connection.execute(mine).all()
             whole = find_answer(connection, rows[0].id) if len(rows) == 1 else None
         return (StoredAnswer(**rows[0]._mapping), whole) if whole else None
-
-    def steps(self, owner: str, limit: int) -> list[tuple[Step, ...]]:
-        """The steps of each of the owner's answers, newest first."""
-        order = (answers.c.created_at.desc(), answers.c.id)
-        statement = select(answers.c.body["steps"]).where(answers.c.owner == owner).order_by(*order)
-        told = self._values(statement.limit(limit))
-        return [tuple(from_plain(Step, one) for one in steps or ()) for steps in told]
 
     rewrite = writing(rewrite_answer)
 
