@@ -72,12 +72,6 @@ EXAMPLES: dict[str, list[Example]] = {
         {"question": ASKED, "stream": True},
         {"question": ASKED, "owner": "rivalowner"},
     ),
-    "POST /api/catalogue": post(
-        "/api/catalogue",
-        {"query": "count", "of": "documents"},
-        {"query": "list", "of": "documents"},
-        {"query": "count", "of": "documents", "topicId": "obsidianvault"},
-    ),
     "POST /api/query": post(
         "/api/query", {"question": ASKED}, {"question": WIDE, "session_id": "{f_session}"}
     ),

@@ -1,8 +1,7 @@
 """``/api/ask`` and its kin: answers as JSON or as events, and in the form of a video archive.
 
 ``/api/query`` is the interface of a video archive: quick answers go the way of every answer, deep
-ones that of research, each within a time limit. ``/api/catalogue`` works out what is asked by
-fields.
+ones that of research, each within a time limit.
 """
 
 from __future__ import annotations
@@ -20,8 +19,6 @@ from fastapi import Response
 from pydantic import AfterValidator, Field, StringConstraints
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
-from wellread.ask.aggregate.execute import CatalogueRequest, worked_out
-from wellread.ask.aggregate.read.result import AggregateResult
 from wellread.ask.answer import answer, final
 from wellread.ask.plan import reading
 from wellread.ask.retrieve.ranking import Found
@@ -157,20 +154,8 @@ async def ask(kb: Kb, request: AskRequest) -> ExplainedResponse | AskResponse | 
     return EventSourceResponse(_stream(kb, first, events, why))
 
 
-@router.post(
-    "/api/catalogue", responses=refusals(s400="A field that is wrong, and what is allowed")
-)
-def catalogue(kb: Kb, asked: CatalogueRequest) -> AggregateResult:
-    """Work out a count, a list, gaps, coverage, a trend or a walk through the graph."""
-    return worked_out(kb, asked)
-
-
 def question_of(request: AskRequest) -> Question:
-    """What a request asks.
-
-    Raises:
-        RequestError: the time window ends before it begins.
-    """
+    """What a request asks."""
     options = request.options
     return Question(
         text=request.question,
@@ -184,11 +169,7 @@ def question_of(request: AskRequest) -> Question:
 
 
 def filters_of(topic_id: str | None, options: WhereOptions) -> Filters:
-    """What limits a question.
-
-    Raises:
-        RequestError: the time window ends before it begins.
-    """
+    """What limits a question."""
     window = options.time_window or TimeWindow()
     start, end = window_of(
         window.from_,

@@ -218,11 +218,7 @@ class FieldsQuery(ScopeQuery):
     taxonomy: list[str] = Field(default=[], description="dimension=value")
 
     def limits(self, since: str, until: str, speakers: list[str]) -> Filters:
-        """What the parameters limit a search to.
-
-        Raises:
-            RequestError: a date or field that is none, or a window that ends before it begins.
-        """
+        """What the parameters limit a search to."""
         start, end = window_of(since, until, hint="swap the two dates")
         return Filters(
             collections=self.collections,
@@ -276,11 +272,7 @@ class DateRangeQuery(RankedQuery, FieldsQuery):
     speaker: list[str] = []
 
     def filters(self) -> Filters:
-        """The limits of the search.
-
-        Raises:
-            RequestError: neither a start nor an end is given, or as ``limits``.
-        """
+        """The limits of the search."""
         if not (self.start or self.end):
             raise RequestError(
                 "the date range has neither start nor end", hint="give start, end or both"

@@ -127,12 +127,7 @@ def metrics_body(report: MetricReport) -> MetricsBody:
 
 
 def report_of(kb: KnowledgeBase, period: PeriodName, since: str, until: str) -> MetricReport:
-    """The metrics of the period, or of the time between two dates where one is given.
-
-    Raises:
-        RequestError: a date that is none, or a time that ends before it begins.
-        StoreError: as ``metrics``.
-    """
+    """The metrics of the period, or of the time between two dates where one is given."""
     start, end = window_of(since, until, hint="swap the two dates")
     return metrics(kb, period, start, end)
 

@@ -195,11 +195,7 @@ def job_named(kb: KnowledgeBase, given: str) -> Job | None:
 
 
 def item_status(given: str) -> ItemStatus | None:
-    """The status that was typed; None when there was none.
-
-    Raises:
-        SourceError: there is no such status.
-    """
+    """The status that was typed; None when there was none."""
     if not given:
         return None
     if given not in get_args(ItemStatus):

@@ -121,11 +121,7 @@ def whole_body(stored: StoredAnswer, answer: Answer) -> WholeAnswerBody:
 
 
 def opened_body(kb: KnowledgeBase, answer: Answer, number: int) -> OpenedBody:
-    """Citation ``number`` of ``answer``, read from the catalogue again.
-
-    Raises:
-        RequestError: the answer has no such citation, or its source has changed or gone since.
-    """
+    """Citation ``number`` of ``answer``, read from the catalogue again."""
     citation = next((each for each in answer.citations if each.id == number), None)
     if citation is None:
         raise RequestError(
@@ -244,11 +240,7 @@ def _read(kb: KnowledgeBase, answer_id: str) -> tuple[StoredAnswer, Answer]:
 
 
 def known_session(kb: KnowledgeBase, session_id: str) -> SessionFacts:
-    """The conversation of that id.
-
-    Raises:
-        UnknownNameError: the asker has none.
-    """
+    """The conversation of that id."""
     facts = kb.catalogue.sessions.session(session_id, kb.asker.owner)
     if facts is None:
         raise UnknownNameError(

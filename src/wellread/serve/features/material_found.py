@@ -146,12 +146,7 @@ def found_body(
 def ranked_body(
     kb: KnowledgeBase, query: str, limits: Filters, mode: SearchMode, page: tuple[int, int]
 ) -> ResultsBody:
-    """What was found; ``page``: limit and offset.
-
-    Raises:
-        RequestError: the query is empty.
-        UnknownCollectionError, UnknownNameError: a limit names what is not there.
-    """
+    """What was found; ``page``: limit and offset."""
     limit, offset = page
     found = find(kb, query, limits, mode=mode, limit=offset + limit)
     return results_body(replace(found, results=found.results[offset:]), mode)
@@ -266,12 +261,7 @@ def similar_body(
     wanted: Like,
     may_edit: Callable[[str], bool] = lambda _: True,
 ) -> SimilarBody:
-    """What is asked for; experts' explanations only of collections that the asker may edit.
-
-    Raises:
-        RequestError: the question is empty.
-        UnknownCollectionError: a collection that does not exist.
-    """
+    """What is asked for; experts' explanations only of collections that the asker may edit."""
     if not question.strip():
         raise RequestError("the question is empty", hint="give the question to compare with")
     found = [

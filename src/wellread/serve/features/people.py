@@ -115,9 +115,6 @@ def new_key(
         scopes: what it may do; none: read and ask.
         collections: to which it is limited; none: all that the user may read.
         days: until it expires; None: never.
-
-    Raises:
-        RequestError: a scope that is none.
     """
     chosen = [known_scope(one) for one in scopes] or ["read", "ask"]
     until = None if days is None else datetime.now(UTC) + timedelta(days=days)
@@ -132,11 +129,7 @@ def new_key(
 
 
 def known_scope(given: str) -> Scope:
-    """The scope of that name.
-
-    Raises:
-        RequestError: there is none.
-    """
+    """The scope of that name."""
     found = next((one for one in SCOPES if one == given.strip()), None)
     if found is None:
         raise RequestError(f"{given!r} is no scope", hint=f"one of {', '.join(SCOPES)}")
@@ -144,11 +137,7 @@ def known_scope(given: str) -> Scope:
 
 
 def key_named(keys: list[ApiKey], given: str) -> ApiKey:
-    """The key whose id, beginning or name is ``given``.
-
-    Raises:
-        RequestError: there is none, or more than one.
-    """
+    """The key whose id, beginning or name is ``given``."""
     found = [one for one in keys if given in (one.id, one.start, one.name)]
     if len(found) != 1:
         said = "more than one key" if found else "no key"
@@ -165,9 +154,6 @@ def check_may_edit(request: Request, collection: str) -> None:
     """Refuse a change of a collection that is not open to an editor for that.
 
     It is the same for one that is not there: what exists is not told.
-
-    Raises:
-        HTTPException: the request may not.
     """
     if not cast(Rights, request.state.rights).may_edit(collection):
         raise HTTPException(FORBIDDEN.status, FORBIDDEN.detail)
@@ -180,9 +166,6 @@ def check_may_read(
 
     Its files are not the users': the settings and the catalogue are among them. Addresses of the
     web, and what was uploaded into the collection, may be read by whoever may edit it.
-
-    Raises:
-        SourceError: the request may not; the same as for a file that is not there.
     """
     if cast(Rights, request.state.rights).is_admin:
         return
@@ -305,13 +288,7 @@ def preferences_body(kb: KnowledgeBase, owner: str) -> PreferencesBody:
 
 
 def change_preferences(kb: KnowledgeBase, owner: str, change: PreferencesChange) -> None:
-    """Keep the change, all of it or nothing of what was set.
-
-    Raises:
-        RequestError: a rule or a persona that is none.
-        UnknownCollectionError: a collection that does not exist.
-        SettingsError, StoreError: a part of the home cannot be used.
-    """
+    """Keep the change, all of it or nothing of what was set."""
     kept: KeptPreferences = kb.catalogue.preferences.of(owner)
     plain = change.model_dump(exclude_none=True, exclude={"consent", "revoke", "restore"})
     values = {
@@ -341,11 +318,7 @@ def change_preferences(kb: KnowledgeBase, owner: str, change: PreferencesChange)
 
 
 def rules_of(kb: KnowledgeBase, given: Sequence[str]) -> tuple[SourceRule, ...]:
-    """The rules that are written ``KIND:VALUE``; a document may be given by its title.
-
-    Raises:
-        RequestError: another kind, no value, or a document that is not there.
-    """
+    """The rules that are written ``KIND:VALUE``; a document may be given by its title."""
     found = []
     for text in given:
         name, _, value = (part.strip() for part in text.partition(":"))

@@ -209,9 +209,6 @@ class ResearchTasks:
         """Work on a run that the asker of ``kb`` began, when it is its turn.
 
         The next server does if this one ends.
-
-        Raises:
-            RequestError: another process has it wait for its turn.
         """
         if run_id in self._tasks:
             return

@@ -206,11 +206,7 @@ def topic_timeline(
 
 
 def timeline_body(name: str, found: Timeline, unit: Unit | None = None) -> TimelineBody:
-    """A timeline counted by ``unit``, or by the finest one that is readable.
-
-    Raises:
-        RequestError: there are more than ``MOST_PERIODS`` of these units.
-    """
+    """A timeline counted by ``unit``, or by the finest one that is readable."""
     dates = found.dates
     chosen = unit or (unit_for(dates[0], dates[-1]) if dates else "day")
     days = {"day": 1, "week": 7, "month": 28, "year": 365}[chosen]

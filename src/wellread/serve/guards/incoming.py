@@ -208,11 +208,7 @@ class _Reader:
         self._ended = False
 
     async def next(self) -> Message:
-        """The next message.
-
-        Raises:
-            RefusedBodyError: too much has come, or too little in this time.
-        """
+        """The next message."""
         if self._ended:
             return await self._receive()
         until = self._begun + self._seconds + self._taken / SLOWEST
@@ -228,11 +224,7 @@ class _Reader:
         return message
 
     async def whole(self) -> bytes:
-        """The body.
-
-        Raises:
-            RefusedBodyError: as ``next``, or the client has gone.
-        """
+        """The body."""
         pieces = []
         while not self._ended:
             message = await self.next()

@@ -28,7 +28,6 @@ MCP_PATH = "/mcp"
 _RULES = """
 read   GET     /openapi.json
 ask    POST    /api/ask
-ask    POST    /api/catalogue
 ask    POST    /api/query
 ask    POST    /api/query/deep
 ask    POST    /api/research
@@ -209,11 +208,7 @@ def asker_of(request: HTTPConnection) -> Asker:
 
 
 def opened_for(request: HTTPConnection) -> KnowledgeBase:
-    """The knowledge base of the application as the asker of ``request`` has it.
-
-    Raises:
-        StoreError: the catalogue cannot be opened.
-    """
+    """The knowledge base of the application as the asker of ``request`` has it."""
     return seen_by(cast(KnowledgeBase, request.app.state.kb), asker_of(request))
 
 
@@ -250,9 +245,6 @@ def to_change(kb: KnowledgeBase, collection: str) -> KnowledgeBase:
     """The whole knowledge base, for a change of a collection that the asker was given.
 
     Whether the asker may change anything at all is for the sign-in to say.
-
-    Raises:
-        UnknownCollectionError: the asker may not read it.
     """
     if sees_all(kb) or _reads(kb, collection):
         return whole_of(kb)

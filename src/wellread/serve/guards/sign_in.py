@@ -158,11 +158,7 @@ class Door:
     hashing: WorkQueue = field(default_factory=lambda: WorkQueue(HASHED, "passwords are hashed"))
 
     async def hashed(self, work: Callable[[], T]) -> T:
-        """``work``, which hashes a password, when it is its turn.
-
-        Raises:
-            ProblemError: too many wait already.
-        """
+        """``work``, which hashes a password, when it is its turn."""
         try:
             async with self.hashing.turn():
                 return await to_thread.run_sync(work, limiter=self.looking)
@@ -174,9 +170,6 @@ class Door:
 
         The try is counted before the password is looked at, so that of many at once no more are
         told anything than one after the other; it is given back when it was right.
-
-        Raises:
-            ProblemError: there were too many wrong ones, or too many wait already.
         """
         tried = plain_name(name, strict=False)
         in_thread = partial(to_thread.run_sync, limiter=self.looking)
@@ -193,11 +186,7 @@ class Door:
         return user
 
     def known(self, bearer: str | None, cookie: str) -> Rights | None:
-        """The rights of who shows this key or cookie; None when nobody does who may sign in.
-
-        Raises:
-            StoreError: the catalogue cannot be read.
-        """
+        """The rights of who shows this key or cookie; None when nobody does who may sign in."""
         if not self.demanded and not self.accounts.users.any():
             return local_rights(LOCAL)
         if bearer is not None:

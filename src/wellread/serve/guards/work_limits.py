@@ -27,7 +27,6 @@ _QUEUED = (
     "/api/research",
     "/api/gaps/ask",
     "/v1/chat/completions",
-    "/api/catalogue",
     "/api/answers/{answer_id}/verify",
     "/answers/{answer_id}/verify",
 )
@@ -59,11 +58,7 @@ class WorkQueue:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Wait for a turn, and hold it.
-
-        Raises:
-            FullError: too many wait already, or the server stops.
-        """
+        """Wait for a turn, and hold it."""
         if self._inside >= self._most + WAITING:
             detail = f"{self._most} {self._what} at once, and {WAITING} wait already."
             raise FullError(problem_of_status(429, detail, "Try again in a moment."))

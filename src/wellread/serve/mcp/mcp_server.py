@@ -58,11 +58,7 @@ class LibraryServer(MCPServer[Served]):
         arguments: dict[str, Any],
         context: Context[Served, Any] | None = None,
     ) -> CallToolResult | InputRequiredResult:
-        """The result of a tool, or an error in the shape of all others.
-
-        Raises:
-            MCPError: there is no such tool.
-        """
+        """The result of a tool, or an error in the shape of all others."""
         if name not in TOOLS or context is None:
             known = ", ".join(TOOLS)
             raise MCPError(INVALID_PARAMS, f"there is no tool {name!r}; there are {known}")

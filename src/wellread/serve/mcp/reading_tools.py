@@ -219,12 +219,7 @@ def _short(version: str) -> str:
 
 
 def placed(call: Call, name: str) -> Place:
-    """What ``name`` stands for: a citation's source, a passage's or document's id, or a title.
-
-    Raises:
-        UnknownNameError: there is nothing of that name in what is served.
-        RequestError: its document has changed since.
-    """
+    """What ``name`` stands for: a citation's source, a passage's or document's id, or a title."""
     kb, collections = call.kb, call.served.collections
     named = _SOURCE.fullmatch(name)
     document_id, span = named[1] if named else name, None

@@ -105,11 +105,7 @@ class Call:
         return f"{str(self.request.base_url).rstrip('/')}{path}" if self.request and path else None
 
     def within(self, collection: str | None) -> tuple[str, ...]:
-        """The collections to look in when ``collection`` is asked for.
-
-        Raises:
-            UnknownCollectionError: it is not among those served; whether it exists is not told.
-        """
+        """The collections to look in when ``collection`` is asked for."""
         served = self.served.collections
         if collection is None:
             return served
@@ -125,11 +121,7 @@ class Call:
         since: str,
         until: str,
     ) -> Filters:
-        """What a question or a list is limited to.
-
-        Raises:
-            RequestError: a date that is none, or a window that ends before it begins.
-        """
+        """What a question or a list is limited to."""
         start, end = window_of(since, until, hint="swap since and until")
         return Filters(
             collections=self.within(collection),
@@ -140,11 +132,7 @@ class Call:
         )
 
     def check_filled(self) -> None:
-        """Refuse what needs material while there is none, so that nobody is told "no answer".
-
-        Raises:
-            RequestError: there is no document in what is served.
-        """
+        """Refuse what needs material while there is none, so that nobody is told "no answer"."""
         existing, served = set(self.kb.catalogue.collection_names()), self.served.collections
         if not (existing & set(served) if served else existing):
             detail = "the library is empty: there is nothing to answer from"
@@ -240,11 +228,7 @@ def failed(problem: Problem) -> CallToolResult:
 
 
 def fitted(build: Callable[[int], CallToolResult]) -> CallToolResult:
-    """The largest result of ``build``, which is given a number of tokens, that is short enough.
-
-    Raises:
-        RequestError: even the smallest is too long.
-    """
+    """The largest result of ``build``, which is given a number of tokens, that is short enough."""
     for budget in BUDGETS:
         result = build(budget)
         if tokens_of(result) <= MOST_TOKENS:

@@ -130,9 +130,6 @@ def question_of(kb: KnowledgeBase, request: CompletionRequest) -> Question:
     """The question of a chat completion after the turns before it.
 
     It goes on in the session of the last answer that is still known.
-
-    Raises:
-        ProblemError: no model is called so, or there is no question at the end.
     """
     check_model(kb, request.model)
     spoken = [
@@ -162,11 +159,7 @@ def question_of(kb: KnowledgeBase, request: CompletionRequest) -> Question:
 
 
 def _words(where: str, message: ChatMessage) -> str:
-    """The text of a message.
-
-    Raises:
-        ProblemError: a part of the user's is no text.
-    """
+    """The text of a message."""
     content = message.content
     if content is None or isinstance(content, str):
         return content or ""

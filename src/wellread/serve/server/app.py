@@ -217,12 +217,7 @@ async def _without_mcp(_request: Request) -> JSONResponse:
 def serve(
     kb: KnowledgeBase, host: str, port: int, *, on_ready: Callable[[str], None] | None = None
 ) -> None:
-    """Serve ``kb`` until interrupted; ``on_ready`` is told the address that it listens on.
-
-    Raises:
-        RequestError: others could reach the address and there is no admin, or the port is taken.
-        FingerprintError: the embedder that the index was made with cannot be opened any more.
-    """
+    """Serve ``kb`` until interrupted; ``on_ready`` is told the address that it listens on."""
     alone = address_to_serve(host, has_admin=kb.catalogue.accounts.users.has_admin).is_loopback
     listener = listen(host, port)
     with listener:
@@ -272,11 +267,7 @@ class _Server(uvicorn.Server):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A bound socket; port 0 takes a free one.
-
-    Raises:
-        RequestError: the host is no address, or the port is taken.
-    """
+    """A bound socket; port 0 takes a free one."""
     address = parsed(host)
     family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
@@ -293,11 +284,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def address_to_serve(host: str, *, has_admin: Callable[[], bool]) -> Address:
-    """The address of ``host``, where it may be served.
-
-    Raises:
-        RequestError: it is no address, or other machines could reach it and there is no admin.
-    """
+    """The address of ``host``, where it may be served."""
     address = parsed(host)
     if not address.is_loopback and not has_admin():
         raise RequestError(
@@ -309,11 +296,7 @@ def address_to_serve(host: str, *, has_admin: Callable[[], bool]) -> Address:
 
 
 def parsed(host: str) -> Address:
-    """The address that a host stands for.
-
-    Raises:
-        RequestError: it stands for none.
-    """
+    """The address that a host stands for."""
     try:
         return ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
     except ValueError as error:
