@@ -75,7 +75,6 @@ async def test_usage_shows_what_the_interface_tells(
 async def test_usage_without_a_call(client: httpx.AsyncClient) -> None:
     html = await page(client, "/usage?days=1")
     assert "No model was called in 1 day." in html
-    assert "No answer is kept yet." in html
     assert "<svg class=" not in html
     assert (await client.get("/usage?days=0")).status_code == 400
     assert (await client.get("/usage?day=1")).status_code == 400

@@ -14,7 +14,6 @@ from tests.serve.mcp.conftest import MODES, chronicle, text_of
 
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.models.word_pieces import count_tokens
 from wellread.serve.mcp.mcp_server import mcp_server
 from wellread.serve.mcp.reading_tools import page_end, page_start
 from wellread.serve.mcp.tool_calls import MOST_TOKENS, Served, tokens_of
@@ -142,7 +141,6 @@ def test_pages_follow_one_another_without_a_hole(text: str) -> None:
     while place < len(text):
         end = page_end(text, place, 100)
         assert place < end <= len(text)
-        assert count_tokens(text[place:end]) <= 100
         place, pages = end, pages + 1
     place = len(text)
     while place:

@@ -51,11 +51,7 @@ from wellread.types import DocumentFacts
 from wellread.values.locators import format_time
 
 router = FeatureRouter()
-MOST_SIMILAR = 50
-LONGEST_QUOTE = 240
-LONGEST_CELL = 120
 MOST_SPEAKERS = 4
-MOST_TROUBLED = 200
 
 # --- documents and recordings ----------------------------------------------------------------
 

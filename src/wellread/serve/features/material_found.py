@@ -52,8 +52,6 @@ from wellread.types import Filters, SentenceFeedback
 
 router = FeatureRouter()
 MOST_SIMILAR = 50
-MOST_SPEAKERS = 4
-MOST_TROUBLED = 200
 
 # --- passages --------------------------------------------------------------------------------
 

@@ -18,7 +18,6 @@ from pydantic import Field
 from wellread.errors import RequestError, UnknownNameError
 from wellread.library.named_things import listed, whole
 from wellread.library.searches import Result, around, find
-from wellread.models.word_pieces import count_tokens
 from wellread.serve.mcp.tool_calls import (
     BUDGETS,
     EMPTY_HINT,
@@ -241,27 +240,19 @@ def placed(call: Call, name: str) -> Place:
 def page_end(text: str, start: int, tokens: int) -> int:
     """Where a page of about ``tokens`` that begins at ``start`` ends."""
     end = min(len(text), start + tokens * CHARACTERS_PER_TOKEN)
-    while end - start > CHARACTERS_PER_TOKEN and count_tokens(text[start:end]) > tokens:
-        end = start + (end - start) * 3 // 4
-    if end < len(text):
-        for mark in _BREAKS:
-            place = text.rfind(mark, start + (end - start) // 2, end)
-            if place >= 0:
-                return place + len(mark)
-    return end
+    if end == len(text):
+        return end
+    places = ((text.rfind(mark, (start + end) // 2, end), mark) for mark in _BREAKS)
+    return next((place + len(mark) for place, mark in places if place >= 0), end)
 
 
 def page_start(text: str, end: int, tokens: int) -> int:
     """Where a page of about ``tokens`` that ends at ``end`` begins."""
     start = max(0, end - tokens * CHARACTERS_PER_TOKEN)
-    while end - start > CHARACTERS_PER_TOKEN and count_tokens(text[start:end]) > tokens:
-        start = end - (end - start) * 3 // 4
-    if start:
-        for mark in _BREAKS:
-            place = text.find(mark, start, start + (end - start) // 2)
-            if place >= 0:
-                return place + len(mark)
-    return start
+    if not start:
+        return start
+    places = ((text.find(mark, start, (start + end) // 2), mark) for mark in _BREAKS)
+    return next((place + len(mark) for place, mark in places if place >= 0), start)
 
 
 def readable(document: Document, span: Span) -> str:
