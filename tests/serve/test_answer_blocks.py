@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 from rich.console import Console
 
-from wellread.serve.features.answering import print_answer
+from wellread.serve.cli.answer_printing import print_answer
 from wellread.serve.openai.answer_markdown import Shown, answer_markdown
 from wellread.types import Span
 from wellread.values.answer_blocks import SentencePart, draft_html, html_parts

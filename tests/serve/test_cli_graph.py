@@ -73,16 +73,14 @@ def run(runner: CliRunner, *words: str) -> tuple[int, str, str]:
 def test_an_entity_is_shown_with_relations_and_mentions(runner: CliRunner, commons: Path) -> None:
     code, out, _ = run(runner, "show", "entity", "white ferry")
     assert code == 0
-    assert re.search(r"^Ferry Kittiwake +vessel$", out, re.MULTILINE)
-    assert "kittiwake in “harbour”" in out
-    assert "also called the white ferry" in out
+    facts = "entity: Ferry Kittiwake\ntype: vessel\nid: kittiwake\ncollection: harbour\n"
+    assert out.startswith(f"{facts}also called: the white ferry\n")
     assert "sectors: transport" in out
-    assert "type: vessel" not in out  # said already
     assert re.search(r"^moors_at +Long Pier +long-pier *$", out, re.MULTILINE)
-    assert re.search(r"^run_by +tide cooperative +not there yet *$", out, re.MULTILINE)
+    assert re.search(r"^run_by +tide cooperative *$", out, re.MULTILINE)
     assert "Named in 2 documents, 2 times" in out
-    assert re.search(r"1× Harbour news +2025-03-04 +§ Harbour news › Repairs", out)
-    assert "Everyone waits here for the Ferry Kittiwake." in out
+    assert re.search(r"^ *1 +Harbour news +2025-03-04 +§ Harbour news", out)
+    assert "Everyone waits here for" in out
 
 
 def test_relations_are_read_from_the_other_end(runner: CliRunner, commons: Path) -> None:
@@ -128,14 +126,13 @@ def test_what_is_not_there_names_what_looks_like_it(runner: CliRunner, commons: 
 def test_entities_are_listed_by_type_with_counts(runner: CliRunner, commons: Path) -> None:
     code, out, _ = run(runner, "show", "entity")
     assert code == 0
-    assert re.search(r"^place +1$", out, re.MULTILINE)
-    assert re.search(r"^Long Pier +long-pier +1 +1 +1 *$", out, re.MULTILINE)
-    assert re.search(r"^Ferry Kittiwake +kittiwake +2 +2 +2 *$", out, re.MULTILINE)
+    assert re.search(r"^place +Long Pier +long-pier +1 +1 +1 *$", out, re.MULTILINE)
+    assert re.search(r"^vessel +Ferry Kittiwake +kittiwake +2 +2 +2 *$", out, re.MULTILINE)
     code, out, _ = run(runner, "show", "entity", "--type", "vessel", "--json")
     assert json.loads(out)["total"] == 1
     assert [one["type"] for one in json.loads(out)["items"]] == ["vessel"]
     code, out, _ = run(runner, "show", "entity", "--type", "planet")
-    assert (code, out) == (0, "There are no entities here.\n")
+    assert (code, out) == (1, "")
 
 
 def test_a_long_list_says_how_many_more(runner: CliRunner, commons: Path) -> None:
@@ -147,8 +144,5 @@ def test_a_long_list_says_how_many_more(runner: CliRunner, commons: Path) -> Non
             (folder / f"{number}.md").write_text(text, encoding="utf-8")
         add(kb, [str(folder)], collection="harbour")
     _, out, _ = run(runner, "show", "entity", "--limit", "1")
-    assert "place  4" in out
-    assert "Long Pier" in out  # the one that is named most often
-    assert "… and 3 more" in out
-    _, out, _ = run(runner, "show", "entity", "kittiwake", "--limit", "1")
-    assert "… and 1 more" in out
+    assert "Ferry Kittiwake" in out  # the one that is named most often
+    assert "1 of 5 (--limit)" in out

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from wellread.serve.features import answering as render
+from wellread.serve.cli import answer_printing as render
 from wellread.types import Locator, Span
 from wellread.values.answers import (
     Answer,

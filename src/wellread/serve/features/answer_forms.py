@@ -9,30 +9,23 @@ stands there is among ``citations`` and ``sources``.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from datetime import datetime
-from itertools import zip_longest
 from typing import Any, Literal
-
-from rich.console import Console
-from rich.padding import Padding
-from rich.text import Text
 
 from wellread.ask.aggregate.read.result import AggregateResult
 from wellread.ask.deliver.cite import flat, of_one_speaker, shared, sources_of, styled
 from wellread.ask.deliver.reply import notes_of
 from wellread.ask.plan import find, reading
-from wellread.ask.retrieve.ranking import Dropped, Found, Retrieval, SearchTrace, pack
+from wellread.ask.retrieve.ranking import Dropped, Found, Retrieval, pack
 from wellread.kb import KnowledgeBase
 from wellread.library.check_text import CheckedText
 from wellread.serve.features.answering import AskResponse, Cited
-from wellread.serve.terminal import INDENT, fold, right, shortened, table
 from wellread.serve.views import FACES, PlainShape, Shape
 from wellread.store.catalogue.documents.relation_network import Path
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
-from wellread.text.words import harmless
 from wellread.types import Filters, Hit, Span
 from wellread.values.answer_text import markers_after, with_markers
 from wellread.values.answers import Answer, Citation, Question, VerdictName
@@ -42,8 +35,6 @@ from wellread.values.reports import ProgressEvent, Report
 
 # --- how an answer was found -----------------------------------------------------------------
 
-LISTED = 5  # candidates of each list that the terminal shows
-DROPPED = 10
 Facts = tuple[dict[str, str], ...]
 
 FACES.show(Dropped, "passage_id=hit.passage.id title=hit.document.title why")
@@ -156,27 +147,6 @@ def path_in_words(path: Path) -> str:
     return line
 
 
-def print_explanation(console: Console, told: Explanation) -> None:
-    """Analysis, searches with their lists, what was used and dropped, and the paths."""
-    _print_analysis(console, told.analysis)
-    _heading(console, "Strategy", told.found.strategy)
-    if told.method:
-        _heading(console, "Worked out", told.method)
-    for number, search in enumerate(told.found.traces, 1):
-        _print_search(console, number, search, told.titles)
-    if told.found.hits:
-        _print_used(console, told.found.hits)
-    for dropped in told.dropped[:DROPPED]:
-        _line(console, f"  dropped  {dropped.hit.document.title}: {dropped.why}", "dim")
-    if len(told.dropped) > DROPPED:
-        _line(console, f"  and {len(told.dropped) - DROPPED:,} more dropped", "dim")
-    for path in told.paths:
-        _heading(console, "Path", path)
-    for note in told.notes:
-        _heading(console, "Note", note)
-    console.print()
-
-
 def _titles(kb: KnowledgeBase, found: Found) -> dict[str, str]:
     """Passage id to the title of its document."""
     wanted = {
@@ -205,72 +175,7 @@ def filters_in_words(filters: Filters) -> dict[str, str]:
     return told
 
 
-def _print_analysis(console: Console, analysis: Analysis) -> None:
-    text = analysis.question
-    _heading(console, "Question", f"{analysis.type}, {analysis.mode}")
-    for reason in analysis.reasons:
-        _line(console, f"  {reason}", "dim")
-    _heading(console, "Searched for", analysis.subject or text)
-    for named in analysis.entities:
-        kind = f" ({named.type})" if named.type else ""
-        _heading(console, "Names", f"“{named.span.of(text)}” is {named.title}{kind}")
-    for limit in analysis.constraints:
-        _heading(console, "Limit", f"“{limit.span.of(text)}” is {limit.kind}: {limit.value}")
-    if analysis.sides:
-        _heading(console, "Sides", "; ".join(analysis.sides))
-
-
-def _print_search(
-    console: Console, number: int, search: SearchTrace, titles: Mapping[str, str]
-) -> None:
-    within = "; ".join(
-        f"{name}: {value}" for name, value in filters_in_words(search.filters).items()
-    )
-    _heading(console, f"Search {number}", f"{search.purpose}{f' [{within}]' if within else ''}")
-    _line(console, f"  {search.query}", "dim")
-    names = [name for name, _ in search.lists]
-    lists = (
-        [f"{one.score:.3f} {titles.get(one.passage_id, '')}" for one in listed[:LISTED]]
-        for _, listed in search.lists
-    )
-    rows = enumerate(zip_longest(*lists, fillvalue=""), 1)
-    columns = (right("rank"), *map(fold, names))
-    told = table(columns, ((str(place), *cells) for place, cells in rows), padding=(0, 2, 0, 2))
-    console.print(told)
-    _line(console, f"  joined: {search.fused}", "dim")
-
-
-def _print_used(console: Console, hits: Sequence[Hit]) -> None:
-    names = list(dict.fromkeys(place.name for hit in hits for place in hit.ranks))
-    rows = []
-    for hit in hits:
-        ranks = {place.name: str(place.rank) for place in hit.ranks}
-        title = f"{hit.document.title}: {hit.marked}" if hit.marked else hit.document.title
-        rows.append((f"{hit.score:.3f}", *(ranks.get(name, "–") for name in names), title))
-    columns = (*map(right, ("score", *names)), fold("used"))
-    console.print(table(columns, rows, padding=(0, 2, 0, 0)))
-
-
-def _heading(console: Console, name: str, text: str) -> None:
-    line = Text(f"{name}: ", style="bold")
-    line.append(harmless(text), style="")
-    console.print(line)
-
-
-def _line(console: Console, text: str, style: str) -> None:
-    console.print(Text(harmless(text), style=style))
-
-
 # --- a text with a verdict for each sentence -------------------------------------------------
-
-LONGEST_QUOTE = 240
-COUNTED = {
-    VerdictName.QUOTED: "quoted",
-    VerdictName.SUPPORTED: "supported",
-    VerdictName.PARTIAL: "supported in part",
-    VerdictName.UNSUPPORTED: "unsupported",
-    VerdictName.NOT_CHECKED: "not checked",
-}
 
 
 def _shared_words(checked: Any) -> list[Cited]:
@@ -310,37 +215,6 @@ class CheckResponse(
 def check_body(found: CheckedText, *, strict: bool, stored: bool) -> CheckResponse:
     """The result of a check; ``stored``: whether the viewer can show the citations' documents."""
     return CheckResponse(found=found, strict=strict, stored=stored)
-
-
-def print_check(console: Console, body: CheckResponse) -> None:
-    """Each sentence with its sign, why, and the passage; then how many of each."""
-    citations = {citation.id: citation for citation in body.found.citations}
-    for sentence in body.found.sentences:
-        verdict, name = sentence.verdict, sentence.verdict.name
-        told = " ".join(harmless(sentence.text).split())
-        console.print(Text.assemble((f"{name.symbol} ", name.style), told))
-        for number in sentence.citations:
-            console.print(Padding(_passage(citations[number], name), (0, 0, 0, INDENT)))
-        if not (name.whole or name == VerdictName.NOT_CHECKED):
-            reason = Text(f"{harmless(verdict.reason)} ({verdict.method})", style=name.style)
-            console.print(Padding(reason, (0, 0, 0, INDENT)))
-    console.print()
-    counts = body.found.counts()
-    rows = (
-        (Text(name.symbol, style=name.style), said, f"{counts[name]:,}")
-        for name, said in COUNTED.items()
-    )
-    console.print(table(("", "", right("")), rows, show_header=False, padding=(0, 1)))
-
-
-def _passage(citation: Citation, verdict: VerdictName) -> Text:
-    quote = shortened(citation.quote, LONGEST_QUOTE)
-    place = " · ".join(part for part in (citation.title, citation.locator.label) if part)
-    word = "" if verdict.whole else "nearest: "
-    lines = Text.assemble((word, "dim"), f"“{quote}”", "\n", (harmless(place), "dim"))
-    if citation.link:
-        lines.append(f"\n{harmless(citation.link)}", style="dim")
-    return lines
 
 
 # --- the form of a video archive -------------------------------------------------------------
