@@ -79,7 +79,7 @@ def test_an_entity_is_shown_with_relations_and_mentions(runner: CliRunner, commo
     assert re.search(r"^moors_at +Long Pier +long-pier *$", out, re.MULTILINE)
     assert re.search(r"^run_by +tide cooperative *$", out, re.MULTILINE)
     assert "Named in 2 documents, 2 times" in out
-    assert re.search(r"^ *1 +Harbour news +2025-03-04 +§ Harbour news", out)
+    assert re.search(r"^ +1 +Harbour news +2025-03-04 +§ Harbour", out, re.MULTILINE)
     assert "Everyone waits here for" in out
 
 

@@ -73,10 +73,7 @@ def test_the_ids_that_are_listed_name_their_jobs(runner: CliRunner, material: Pa
     run(runner, "add", material)
     listed = run(runner, "jobs")[1].splitlines()[1].split()[0]
     code, out, _ = run(runner, "jobs", listed)
-    assert (code, out.splitlines()[0]) == (
-        0,
-        f"job: {json.loads(run(runner, 'jobs', '--json')[1])['items'][0]['id']}",
-    )
+    assert (code, out.startswith(f"job: {listed}")) == (0, True)
     assert run(runner, "jobs", listed, "--resume")[0] == 0
     code, _, err = run(runner, "jobs", "job_")  # two begin so
     assert code == 1

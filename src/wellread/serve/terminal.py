@@ -124,7 +124,7 @@ def in_words(value: object, form: str = "") -> str:
     return told
 
 
-def _fields(line: str) -> list[tuple[str, str, str]]:
+def fields_of(line: str) -> list[tuple[str, str, str]]:
     """Heading, path and form of each word of ``line``."""
     found = []
     for word in line.split():
@@ -155,7 +155,7 @@ def table_of(items: Iterable[object], line: str) -> Table:
     """A row for each item, without columns in which nothing stands; ``:bar``: bars of one scale."""
     looked = [_looked_at(item) for item in items]
     columns, held = [], []
-    for heading, path, form in _fields(line):
+    for heading, path, form in fields_of(line):
         values = [_at(each, path) for each in looked]
         numbers = all(isinstance(value, int | float | None) for value in values)
         bars = form == "bar"
@@ -195,7 +195,7 @@ def print_rows(console: Console, items: Sequence[object], line: str, title: str 
 def print_facts(console: Console, value: object, line: str) -> None:
     """A line for each fact of ``value`` that there is, under its name."""
     looked = _looked_at(value)
-    for heading, path, form in _fields(line):
+    for heading, path, form in fields_of(line):
         told = in_words(_at(looked, path), form)
         if told:
             shown = Text.assemble((f"{heading}: ", "bold"), (harmless(told), STYLES.get(told, "")))

@@ -120,7 +120,7 @@ def _run(
 
 def tell_reasked(terminal: Terminal, done: Reasked) -> None:
     """What a run of ingest asked again, on standard error beside its report."""
-    told = f"{len(done.tried):,} open questions asked again, {len(done.closed):,} answered now"
+    told = f"Open questions asked again: {len(done.tried):,}, answered now: {len(done.closed):,}"
     print_line(terminal.err, f"{told}: wellread gaps --status closed")
     if done.waiting:
         more = f"{done.waiting:,} more wait for the next time (gaps.most): wellread gaps --ask"
@@ -192,7 +192,9 @@ def collections(context: typer.Context) -> None:
         return
     _print_holdings(terminal.out, body)
     if waiting:
-        print_line(terminal.out, f"{waiting} notices: see 'wellread feedback notices'.", "yellow")
+        print_line(
+            terminal.out, f"Notices for you: {waiting} (wellread feedback notices)", "yellow"
+        )
 
 
 def _print_holdings(console: Console, body: HoldingsBody) -> None:

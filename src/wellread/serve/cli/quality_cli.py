@@ -59,7 +59,7 @@ COUNTED = "asked unanswered name"
 METRICS = """from=since:day until=until:day questions_asked=sums.asked before=previous.asked
     answered_with_citations=sums.cited_rate:percent not_answered=sums.no_answer_rate:percent
     asked_back=sums.asked_back follow-ups=sums.follow_up_rate:percent given_again=sums.cached
-    mean_confidence=sums.confidence verdicts=sums.verdicts answered_by ratings=ratings.count"""
+    mean_confidence=sums.confidence verdicts=sums.verdicts answered_by ratings=ratings.given mean_rating=ratings.mean"""
 TREND = "when=start asked how_many=asked:bar cited unanswered"
 STEPS = "step=name answers p50:seconds p90:seconds p95:seconds p99:seconds"
 CALLS = "purpose model provider calls failed read=input_tokens written=output_tokens cost"
@@ -138,7 +138,7 @@ def _one(terminal: Terminal, name: str, mark: GapStatus | None, *, suggest: bool
     with terminal.open() as kb:
         if mark:
             changed = set_status(kb, name, mark)
-            terminal.say(changed, f"{changed.gaps} questions: {changed.status}")
+            terminal.say(changed, f"{changed.status}: {changed.gaps:,}")
         elif suggest:
             body = suggestion_body(kb, name)
             terminal.say(body, body.suggestion.markdown.rstrip("\n"))
@@ -242,7 +242,7 @@ def metrics(
 
 def _print_usage(console: Console, report: UsageReport) -> None:
     """The calls as a table, their sum, and each budget."""
-    print_rows(console, report.lines, f"day {CALLS} price_known")
+    print_rows(console, report.lines, f"day {CALLS} priced=price_known")
     print_line(
         console,
         f"{report.calls:,} calls in {report.days:,} days, {report.input_tokens:,} tokens read, "
