@@ -152,14 +152,6 @@ def _told(content: str, sentences: Sequence[Sentence]) -> Iterator[tuple[str, st
             yield piece, CITED if _MARKER.fullmatch(piece) else style
 
 
-def print_evidence(console: Console, pieces: Sequence[Evidence]) -> None:
-    """The passages that an answer could rest on."""
-    if not pieces:
-        console.print(Text("Nothing in this material is near the question.", style="yellow"))
-    for number, piece in enumerate(pieces, start=1):
-        print_source(console, f"[{number}]", piece, f"{piece.hit.score:.2f}")
-
-
 def _disagreement(conflict: Conflict) -> str:
     views = "; ".join(
         f"“{view.text}” {' '.join(f'[{known}]' for known in view.citations)}".rstrip()

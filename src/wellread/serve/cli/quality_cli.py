@@ -59,7 +59,8 @@ COUNTED = "asked unanswered name"
 METRICS = """from=since:day until=until:day questions_asked=sums.asked before=previous.asked
     answered_with_citations=sums.cited_rate:percent not_answered=sums.no_answer_rate:percent
     asked_back=sums.asked_back follow-ups=sums.follow_up_rate:percent given_again=sums.cached
-    mean_confidence=sums.confidence verdicts=sums.verdicts answered_by ratings=ratings.given mean_rating=ratings.mean"""
+    mean_confidence=sums.confidence verdicts=sums.verdicts answered_by
+    ratings=ratings.given mean_rating=ratings.mean"""
 TREND = "when=start asked how_many=asked:bar cited unanswered"
 STEPS = "step=name answers p50:seconds p90:seconds p95:seconds p99:seconds"
 CALLS = "purpose model provider calls failed read=input_tokens written=output_tokens cost"

@@ -8,12 +8,11 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Literal, cast, get_args
+from typing import Annotated, Literal
 
 from anyio import to_thread
 from fastapi import HTTPException, Query, Request
 
-from wellread.errors import SourceError
 from wellread.ingest.backup import BackupReport
 from wellread.ingest.integrity.damage import Problem
 from wellread.ingest.integrity.verify import VerifyReport
@@ -174,25 +173,6 @@ def _job(kb: KnowledgeBase, job_id: str) -> Job:
     if found is None:
         raise HTTPException(404, f"there is no job {job_id}")
     return found
-
-
-def job_named(kb: KnowledgeBase, given: str) -> Job | None:
-    """The one job whose id begins so, with ``job_`` or, as lists show it, without."""
-    jobs = kb.catalogue.jobs
-    return jobs.beginning(given) or jobs.beginning(f"job_{given}")
-
-
-def item_status(given: str) -> ItemStatus | None:
-    """The status that was typed; None when there was none.
-
-    Raises:
-        SourceError: there is no such status.
-    """
-    if not given:
-        return None
-    if given not in get_args(ItemStatus):
-        raise SourceError(given, f"is no status: {', '.join(get_args(ItemStatus))}")
-    return cast(ItemStatus, given)
 
 
 # --- calls of models -------------------------------------------------------------------------

@@ -394,12 +394,3 @@ def notices_body(kb: KnowledgeBase, *, every: bool = False, limit: int = 100) ->
         else told.of(asker.owner, unseen=not every, limit=limit)
     )
     return NoticesBody(notices=tuple(found))
-
-
-def told_in_a_line(kb: KnowledgeBase) -> str:
-    """How many notices wait, in a line; empty when none does."""
-    count = len(kb.catalogue.notices.newest(limit=100))
-    if not count:
-        return ""
-    more = "1 notice" if count == 1 else f"{'over 99' if count == 100 else count} notices"
-    return f"{more} for you: see 'wellread feedback notices'."

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -20,15 +20,12 @@ from wellread.errors import RequestError, UnknownNameError, WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.kb.language_models import dollars
 from wellread.kb.seen_by import check_rights, now
-from wellread.library.answer_export import Export, exported
-from wellread.library.recheck import stored_answer
 from wellread.research.research import research, usual_limits
 from wellread.research.run_state import here, queued, waits, worked_on
 from wellread.serve.error_shapes import INTERNAL, problem_of_status
 from wellread.serve.features.answering import AskResponse, answer_body
 from wellread.serve.views import FACES, Shape
 from wellread.store.catalogue.asking.research_records import KEPT, ResearchRun
-from wellread.text.words import harmless
 from wellread.types import Filters
 from wellread.values.reports import (
     DatedSentence,
@@ -190,28 +187,6 @@ def needs_yes(kb: KnowledgeBase, plan: ResearchPlan) -> bool:
     own = kb.settings.research
     dear = plan.cost > own.auto_dollars or not plan.priced
     return plan.seconds > own.auto_seconds or (bool(plan.model) and dear)
-
-
-def dropped(facets: Sequence[Facet], numbers: Collection[int]) -> tuple[Facet, ...]:
-    """The plan without its parts of these numbers, which count from 1.
-
-    Raises:
-        RequestError: there is no part of a number, or none would be left.
-    """
-    wrong = sorted(number for number in numbers if not 0 < number <= len(facets))
-    if wrong:
-        raise RequestError(
-            f"the plan has no part {wrong[0]}", hint=f"its parts are 1 to {len(facets)}"
-        )
-    kept = tuple(one for number, one in enumerate(facets, 1) if number not in numbers)
-    if not kept:
-        raise RequestError("a plan needs a part at least", hint="add one before this one goes")
-    return kept
-
-
-def added(facets: Sequence[Facet], words: str, limits: Filters) -> tuple[Facet, ...]:
-    """The plan with one more part, which is searched for by ``words`` as they are."""
-    return (*facets, _new(facets, words, words, limits))
 
 
 def given_facets(
@@ -435,14 +410,6 @@ def end_line(report: Report) -> str:
     read = f"{_counted(len(report.documents), 'document')} read, {cited} cited"
     calls = f", {_counted(report.calls, 'call')} of the model" if report.calls else ""
     return f"{took}, {read}{calls}; ended since {_STOPS[report.stopped]} ({report.id})"
-
-
-def report_markdown(kb: KnowledgeBase, report: Report) -> str:
-    """The report as a Markdown file, with its sources and what the run took."""
-    stored, answer = stored_answer(kb, report.answer.id, kb.asker.owner)
-    text = exported(kb, stored, answer, Export(form="markdown")).rstrip()
-    warning = f"> **Note.** {harmless(report.warning)}\n\n" if report.warning else ""
-    return f"{text}\n\n{warning}*{harmless(end_line(report))}.*\n"
 
 
 def _counted(number: int, word: str) -> str:
