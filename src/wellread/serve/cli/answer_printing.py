@@ -12,6 +12,7 @@ from markdown_it.token import Token
 from rich.console import Console
 from rich.markdown import Markdown
 from rich.padding import Padding
+from rich.table import Column
 from rich.text import Text
 from rich.theme import Theme
 
@@ -350,7 +351,7 @@ def print_explanation(console: Console, told: Explanation) -> None:
             for _, listed in search.lists
         )
         rows = enumerate(zip_longest(*lists, fillvalue=""), 1)
-        columns = (right("rank"), *(name for name, _ in search.lists))
+        columns = [right("rank"), *(Column(name) for name, _ in search.lists)]
         console.print(table(columns, ((str(place), *cells) for place, cells in rows)))
         print_line(console, f"  joined: {search.fused}", "dim")
     for hit in told.found.hits:

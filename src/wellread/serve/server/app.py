@@ -45,7 +45,7 @@ from wellread.serve.web.identity_provider import provider_of
 from wellread.serve.web.pages.library_pages import UPLOAD_PATH
 from wellread.serve.web.pages.routers import PAGE_ROUTERS
 from wellread.serve.web.rendering import error_page, wants_page
-from wellread.serve.web.runs import AskRuns, HealthChecks, IngestRuns
+from wellread.serve.web.runs import AskRuns, IngestRuns
 
 if TYPE_CHECKING:
     from wellread.serve.server.traces import Traces
@@ -81,7 +81,6 @@ def create_app(kb: KnowledgeBase, *, demand_users: bool = False) -> FastAPI:
         await researched.close()
         await runs.close()
         await to_thread.run_sync(ingest.close)
-        await to_thread.run_sync(images.close)
         if traces is not None:
             await to_thread.run_sync(traces.close)
 
@@ -97,7 +96,6 @@ def create_app(kb: KnowledgeBase, *, demand_users: bool = False) -> FastAPI:
     app.state.runs = runs
     app.state.research = researched
     app.state.ingest = ingest
-    app.state.checks = HealthChecks(kb)
     app.state.page_images = images
     app.state.room_for_health = CapacityLimiter(ASKED_FOR_HEALTH)
     app.state.door = Door(
