@@ -65,15 +65,6 @@ def test_everything_borne_out_ends_with_0(filled: CliRunner) -> None:
     assert code == 1
 
 
-def test_json(filled: CliRunner, draft: Path) -> None:
-    code, out, _ = run(filled, "check", draft, "--json")
-    body = json.loads(out)
-    assert code == 1
-    assert [one["verdict"] for one in body["sentences"]] == ["quoted", "partial"]
-    assert body["borneOut"] is False
-    assert body["citations"][0]["viewUrl"].startswith("/view/")
-
-
 @pytest.mark.usefixtures("readable")
 def test_against_files_that_are_read_for_it_alone(
     runner: CliRunner, home: Path, town: Path, draft: Path, monkeypatch: pytest.MonkeyPatch
@@ -89,12 +80,6 @@ def test_against_files_that_are_read_for_it_alone(
     assert body["citations"][0]["locator"] == "§ The ferry"
     assert not home.exists()
     assert list(room.iterdir()) == []
-
-
-def test_only_a_topic(filled: CliRunner, tmp_path: Path) -> None:
-    (tmp_path / "town").mkdir()  # a folder of that name is no source then
-    assert run(filled, "check", "-", "--topic", "town", stdin=FERRY)[0] == 0
-    assert run(filled, "check", "-", "--topic", "nature", stdin=FERRY)[0] == 1
 
 
 @pytest.mark.usefixtures("readable")
