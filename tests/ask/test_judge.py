@@ -75,11 +75,9 @@ def entry(verdict: str, quote: str = "", **more: object) -> dict[str, object]:
     ("given", "name", "method"),
     [
         (entry("supported", QUOTE), "supported", "judge"),
-        (entry("supported", "“was bought  for 2.6 million\neuros in 2021”"), "supported", "judge"),
         (entry("partial", QUOTE, missing="that the council paid"), "partial", "judge"),
         (entry("unsupported", QUOTE), "unsupported", "judge"),
         (entry("supported", "was bought for nothing in 2021"), "not_checked", "nearest"),
-        (entry("supported", "ferry"), "not_checked", "nearest"),
         (entry("supported"), "not_checked", "nearest"),
         (entry("splendid", QUOTE), "not_checked", "nearest"),
         ({**entry("supported", QUOTE), "number": 7}, "not_checked", "nearest"),
@@ -164,7 +162,6 @@ async def test_a_passage_with_another_value_is_a_conflict_with_both_quotations(h
     ("judge", "said"),
     [
         (lambda _: ModelError("on fire"), "on fire"),
-        (lambda _: "I think it is fine.", "cannot be read"),
         (lambda _: '{"verdicts": []}', "cannot be read"),
         (lambda _: "", "cannot be read"),
     ],
@@ -277,7 +274,6 @@ async def test_strict_shows_nothing_before_and_drops_what_is_unsupported(home: P
         ('{"answer": "The Osprey cost 2.6 million [Ferry].", "confidence": 0.9}', "scripted:model"),
         ('{"answer": "It was 2.6 million.", "citations": ["Ferry, p. 5"]}', "scripted:model"),
         ("The Osprey cost 2.6 million [Source: ferry].", "scripted:model"),
-        ("The Osprey cost 2.6 million [Ferry @ 12:14].", "scripted:model"),
     ],
 )
 async def test_a_model_is_asked_and_what_it_wrote_with_a_citation_is_shown(
