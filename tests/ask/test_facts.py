@@ -195,9 +195,7 @@ async def test_the_abstract_is_told_as_it_stands(kb: KnowledgeBase) -> None:
     assert "Nobody had to get wet for them." in given.text
 
 
-@pytest.mark.parametrize(
-    "question",
-)
+@pytest.mark.parametrize("question", ["Summarize letter 7", "What was in Harbour Letter #7?"])
 async def test_a_letter_is_told_by_its_sections_and_items(kb: KnowledgeBase, question: str) -> None:
     given = await ask(kb, question)
     lines = given.text.splitlines()

@@ -274,6 +274,7 @@ async def test_strict_shows_nothing_before_and_drops_what_is_unsupported(home: P
         ('{"answer": "The Osprey cost 2.6 million [Ferry].", "confidence": 0.9}', "scripted:model"),
         ('{"answer": "It was 2.6 million.", "citations": ["Ferry, p. 5"]}', "scripted:model"),
         ("The Osprey cost 2.6 million [Source: ferry].", "scripted:model"),
+        ("The Osprey cost 2.6 million [Ferry @ 12:14].", "scripted:model"),
     ],
 )
 async def test_a_model_is_asked_and_what_it_wrote_with_a_citation_is_shown(

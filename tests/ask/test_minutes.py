@@ -152,10 +152,6 @@ def test_what_a_pronoun_stands_for(before: str, said: str, question: str, alone:
             "And what do they want for it?",
             "What do they want for our roof?",
         ),
-        (
-            "And how long have they run it?",
-            "How long have they run the ferry?",
-        ),
         ("What did the council decide?", "And when did they vote?", "When did the council vote?"),
         (
             "What does Holm & Daughters sell?",

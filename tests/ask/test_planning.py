@@ -185,17 +185,6 @@ COUNT = {"form": "count", "of": "ships"}
             },
             "Ferry Osprey",
         ),
-        (
-            {
-                "query": {
-                    "form": "list",
-                    "about": {"names": ["barges"]},
-                    "order": "newest",
-                    "limit": 1,
-                }
-            },
-            "Tug Heron",
-        ),
     ],
 )
 async def test_a_question_to_the_catalogue_in_free_words_is_worked_out(
