@@ -381,16 +381,6 @@ async def test_research_that_used_up_its_time_is_told_with_its_report(
     assert "[Talk @ 01:10]" in body["answer"]
 
 
-async def test_a_report_that_stopped_at_another_limit_warns(
-    kb: KnowledgeBase, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = (await ended(kb, ROOF)).report
-    cut = replace(whole, stopped="round_limit", rounds=10, warning=WARNINGS["round_limit"])
-    monkeypatch.setattr(ask_api, "research", scripted(ReportEvent(report=cut)))
-    body = await asked(client, question=ROOF, mode="deep")
-    assert (body["iterations"], body["warning"]) == (10, WARNINGS["round_limit"])
-
-
 async def test_research_that_does_not_stop_is_stopped(
     kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:

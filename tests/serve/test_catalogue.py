@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -98,15 +97,3 @@ async def test_the_command_gives_the_same(
         assert result.exit_code == 0, result.output
         assert json.loads(result.stdout) == wanted
     assert "There is 1 transcript." in runner.invoke(app, ["query", json.dumps(TRANSCRIPTS)]).stdout
-
-
-def test_the_command_names_what_is_wrong(runner: CliRunner, filled_home: Path, home: Path) -> None:
-    shutil.copytree(filled_home, home)
-    for given, said in (
-        ('{"form": "sum"}', "form: "),
-        ('{"form": "count", "of": "dragons"}', "of: “dragons” is not known"),
-        ("no such file", "neither JSON nor a file"),
-    ):
-        result = runner.invoke(app, ["query", given])
-        assert result.exit_code != 0
-        assert said in result.stderr

@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
-from wellread.config import CitationSettings, Style
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.library.works import CSL_TYPES
 from wellread.serve.cli import app, chat_cli
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.types import KINDS
 
 FERRY = "What did the ferry Osprey cost?"
 AGAIN = "How many passengers does it carry?"
@@ -83,18 +80,6 @@ def test_a_question_that_fails_does_not_end_the_talk(runner: CliRunner) -> None:
     assert code == 1
     assert "the limit is 4,000" in err
     assert "2.6 million" in out
-
-
-def test_commands_are_told_and_unknown_ones_are_too(runner: CliRunner) -> None:
-    code, out, _ = run(runner, "chat", lines="/wrong\n/sources\n/exit\n")
-    assert code == 0
-    assert out.startswith(chat_cli.HELP)
-    assert "There is no answer yet." in out
-
-
-def test_limits_hold_for_every_question(runner: CliRunner) -> None:
-    first, second = talk(runner, FERRY, AGAIN, options=("--topic", "nature"))
-    assert first["answeredBy"] == second["answeredBy"] == "none"
 
 
 def test_ctrl_c_cancels_the_answer_and_not_the_talk(
@@ -193,29 +178,6 @@ def test_an_answer_is_exported(runner: CliRunner) -> None:
     body = json.loads(out)
     assert body["format"] == "markdown"
     assert "\\[The ferry\\]" in body["text"]
-
-
-def test_answers_are_listed_in_a_narrow_terminal_and_named_by_what_is_listed(
-    runner: CliRunner, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    talk(runner, FERRY)
-    _, out, _ = run(runner, "answers")
-    head, line = out.splitlines()[:2]
-    assert len(head) - head.index("question") >= len("question")
-    assert line[head.index("question") :].strip() == FERRY[: 80 - head.index("question")].strip()
-    assert 80 - head.index("question") >= 30
-    listed = line.split()[0]
-    for words in (("answers", "show"), ("answers", "verify"), ("show", "citation", "--answer")):
-        assert run(runner, *words, listed)[0] == 0
-    other = next(digit for digit in "ab" if not listed.removeprefix("ans_").startswith(digit))
-    assert "there is no answer" in run(runner, "answers", "show", f"ans_{other}")[2]
-
-
-def test_choices_are_the_values_of_settings_and_types() -> None:
-    styles = get_args(CitationSettings.model_fields["style"].annotation)
-    assert get_args(Style) == styles
-    assert set(CSL_TYPES) == set(KINDS)
 
 
 def test_ask_goes_on_with_a_session_and_writes_anew_when_told(runner: CliRunner) -> None:

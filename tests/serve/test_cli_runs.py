@@ -87,16 +87,6 @@ def test_a_job_that_is_not_there_is_an_error(runner: CliRunner, words: list[str]
     assert "job_nothing" in err
 
 
-def test_an_unknown_status_is_an_error_with_those_there_are(
-    runner: CliRunner, material: Path
-) -> None:
-    run(runner, "add", material)
-    job = json.loads(run(runner, "jobs", "--json")[1])["items"][0]["id"]
-    code, _, err = run(runner, "jobs", job, "--status", "odd")
-    assert code == 2
-    assert "unchanged" in err
-
-
 @pytest.mark.sqlite_only  # an import brings a file
 def test_a_home_moves_in_one_file(runner: CliRunner, material: Path, tmp_path: Path) -> None:
     run(runner, "add", material)

@@ -109,13 +109,6 @@ async def test_what_is_refused(client: httpx.AsyncClient, place: str, bad: dict[
     assert (await client.get(place)).status_code == 404
 
 
-async def test_not_a_number_is_no_score(client: httpx.AsyncClient, place: str) -> None:
-    reply = await client.put(
-        place, content='{"score": NaN}', headers={"content-type": "application/json"}
-    )
-    assert reply.status_code == 400
-
-
 async def test_the_marks(
     client: httpx.AsyncClient, kb: KnowledgeBase, asked: Answer, place: str
 ) -> None:

@@ -115,11 +115,6 @@ async def test_the_pages_show_it_and_change_it(
     assert again.headers["location"] == "/library/jobs"
 
 
-async def test_an_empty_ledger_says_so(client: httpx.AsyncClient) -> None:
-    assert "No question is open." in (await client.get("/gaps")).text
-    assert "Nothing was asked" in (await client.get("/gaps/patterns")).text
-
-
 # --- command line --------------------------------------------------------------------------------
 
 
@@ -149,9 +144,3 @@ def test_the_command_lists_shows_plans_suggests_and_asks(
     assert "ans_" in run(runner, "gaps", "c1", "--ask")
     assert "asked" in run(runner, "gaps", "--patterns")
     assert "re-ask" in run(runner, "jobs")
-
-
-def test_a_gap_that_is_not_there(runner: CliRunner, home: Path) -> None:
-    done = runner.invoke(app, ["gaps", "c7"])
-    assert done.exit_code == 1
-    assert "there is no gap" in done.output

@@ -99,16 +99,6 @@ def test_options_choose(
     assert scores(told(runner, *options)) == expected
 
 
-def test_flags_are_told_when_true_and_none_is_said(runner: CliRunner, filled: Path) -> None:
-    options = ["--rating", "40", "--compare", "eq", "--threshold", "0.3"]
-    assert "; harmful" in runner.invoke(app, ["feedback", "similar", ASKED, *options]).stdout
-    none = runner.invoke(
-        app, ["feedback", "similar", "Is the moon made of cheese?", "--threshold", "0.9"]
-    )
-    assert none.stdout.strip() == "No past question is like this one."
-    assert runner.invoke(app, ["feedback", "similar", ASKED, "--topic", "nowhere"]).exit_code == 1
-
-
 async def test_the_route_says_the_same(client: httpx.AsyncClient) -> None:
     params: dict[str, str | float] = {"question": ASKED, "threshold": 0.3}
     body = (await client.get("/api/similar", params=params)).json()

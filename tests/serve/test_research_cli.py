@@ -77,19 +77,6 @@ def test_the_plan_comes_first_and_the_report_has_signs_sources_and_an_end(
     assert (only.state, only.request.question.text) == ("done", ASKED)
 
 
-def test_links_of_a_report_are_shown_unless_the_settings_say_otherwise(
-    runner: CliRunner, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert "file://" in run(runner, ASKED)[1]
-    assert "file://" in run(runner, "--show", "last")[1]
-    monkeypatch.setenv("WELLREAD_CITATIONS_INCLUDE_LINKS", "false")
-    assert "file://" not in run(runner, "--show", "last")[1]
-    assert "file://" not in run(runner, ASKED)[1]
-    body = json.loads(run(runner, "--show", "last", "--json")[1])
-    links = [one["link"] for one in body["report"]["answer"]["citations"]]
-    assert any(link.startswith("file://") for link in links)
-
-
 def test_where_nobody_can_be_asked_a_plan_over_the_limit_is_refused(
     runner: CliRunner, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,20 +167,6 @@ def test_runs_are_listed_and_shown(runner: CliRunner) -> None:
     assert shown["report"]["id"] == name
     code, _, err = run(runner, "--show", "run_nothing")
     assert (code, "there is no research 'run_nothing'" in err) == (1, True)
-
-
-def test_one_thing_at_a_time(runner: CliRunner) -> None:
-    assert run(runner)[0] == 2
-    assert run(runner, ASKED, "--list")[0] == 2
-    assert run(runner, "--show", "last", "--resume", "last")[0] == 2
-
-
-def test_a_run_that_has_ended_is_neither_cancelled_nor_resumed(runner: CliRunner) -> None:
-    run(runner, ASKED)
-    code, _, err = run(runner, "--cancel", "last")
-    assert (code, "has ended" in err) == (1, True)
-    code, _, err = run(runner, "--resume", "last")
-    assert (code, "has ended" in err) == (1, True)
 
 
 @pytest.fixture

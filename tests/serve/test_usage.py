@@ -58,13 +58,6 @@ def test_the_table_has_a_line_for_each_purpose_and_model(spent: Path) -> None:
     assert lines[6] == "Budget of the day (UTC): $0.25 of $1.00 left"
 
 
-def test_nothing_called_and_no_budget(tmp_path: Path) -> None:
-    assert run(tmp_path / "new", "--days", "7").splitlines() == [
-        "0 calls in 7 days, 0 tokens read, 0 written, $0.00",
-        "No budget is set (budget.daily, budget.monthly).",
-    ]
-
-
 def test_a_price_of_nothing_is_a_price(spent: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("MODEL", "small"), ("INPUT_PRICE", "0"), ("OUTPUT_PRICE", "0")):
         monkeypatch.setenv(f"WELLREAD_GENERATION_{name}", value)

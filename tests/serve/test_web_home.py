@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 import shutil
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,9 +15,7 @@ import pytest
 from wellread.config import settings_table
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.server.app import create_app
-from wellread.serve.web.charts import stack_chart
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.values.answers import Answer, Confidence, Step
 from wellread.values.calls import EMBED_PASSAGE, Call
 
 PAGE = {"accept": "text/html"}
@@ -72,75 +69,6 @@ async def test_usage_shows_what_the_interface_tells(
     assert [line[-1] for line in lines] == ["$0.75", "$0.50", "price unknown"]
     assert f"<title>{today}: $1.25</title>" in html
     assert f"<title>{today}: 4 calls</title>" in await page(client, "/usage?measure=calls")
-
-
-async def test_usage_without_a_call(client: httpx.AsyncClient) -> None:
-    html = await page(client, "/usage?days=1")
-    assert "No model was called in 1 day." in html
-    assert "No answer is kept yet." in html
-    assert "<svg class=" not in html
-    assert (await client.get("/usage?days=0")).status_code == 400
-    assert (await client.get("/usage?day=1")).status_code == 400
-
-
-@pytest.mark.parametrize(
-    ("spent", "said"), [(0.25, "enough left"), (0.95, ">low<"), (1.0, ">spent<")]
-)
-async def test_the_budget_is_told_in_words(
-    kb: KnowledgeBase, client: httpx.AsyncClient, spent: float, said: str
-) -> None:
-    kb.ledger._settings = kb.settings.budget.model_copy(update={"daily": 1.0})
-    kb.catalogue.calls.record(Call(purpose="answer", provider="p", model="m", cost=spent))
-    html = await page(client, "/usage")
-    assert f"of $1.00 left ({1 - spent:.0%})" in html
-    assert said in html
-
-
-def keep_answer(kb: KnowledgeBase, name: str, steps: Sequence[Step]) -> None:
-    given = Answer(
-        id=name,
-        question="Who?",
-        text="",
-        citations=(),
-        sentences=(),
-        confidence=Confidence(score=0.0, band="none", reasoning=""),
-        answered_by="none",
-        steps=tuple(steps),
-    )
-    kb.catalogue.record_answer(given)
-
-
-async def test_the_slowest_step_stands_first(kb: KnowledgeBase, client: httpx.AsyncClient) -> None:
-    for number in range(1, 21):
-        quick = Step(name="analysis", seconds=0.01)
-        # A question in parts goes through a step several times.
-        slow = Step(name="draft", seconds=number / 2)
-        keep_answer(kb, f"ans_{number}", [quick, slow, slow])
-    html = await page(client, "/usage")
-    assert cells(html, "Seconds by step") == [
-        ["draft", "20", "10.500", "19.050"],
-        ["analysis", "20", "0.010", "0.010"],
-    ]
-
-
-async def test_only_the_newest_answers_are_measured(
-    kb: KnowledgeBase, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("wellread.serve.features.figures.ANSWERS_MEASURED", 2)
-    for number, seconds in enumerate((9.0, 1.0, 1.0)):
-        keep_answer(kb, f"ans_{number}", [Step(name="draft", seconds=seconds)])
-    (step,) = (await client.get("/usage?format=json")).json()["steps"]
-    assert step == {"name": "draft", "answers": 2, "median": 1.0, "p95": 1.0}
-
-
-def test_a_chart_has_no_bar_for_nothing() -> None:
-    chart = stack_chart([("27", {"bar": 1.0}), ("28", {"bar": 0.0}), ("01", {"bar": 4.0})])
-    low, none, high = chart.stacks
-    assert (none.pieces, high.pieces[0].height) == ((), 4 * low.pieces[0].height)
-    assert chart.highest == high
-    assert all(one.x >= 0 and one.x + one.width <= chart.width for one in chart.stacks)
-    assert high.pieces[0].y >= 0
-    assert stack_chart([("27", {"bar": 0.0})]).highest is None
 
 
 # --- settings and health ---------------------------------------------------------------------

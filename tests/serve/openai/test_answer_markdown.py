@@ -280,20 +280,6 @@ def test_what_was_counted_is_not_flagged_but_a_table_that_is_longer_is_shown() -
     assert "| 0 |" not in written(replace(counted, table=replace(table, rows=rows[:1]))).text
 
 
-def test_headings_of_a_report_stay_and_its_quotations_are_letter_by_letter() -> None:
-    base = simple()
-    start = len("## On *it*\n\n")
-    span = Span(start=start, end=start + 8)
-    report = replace(
-        base,
-        text="## On *it*\n\nIt *ank. [1]\n\n![x](http://e.example)",
-        sentences=(replace(base.sentences[0], text="It *ank.", span=span),),
-    )
-    text = written(report, report=True).text
-    assert text.startswith("## On *it*\n\nIt \\*ank. *(partly")
-    assert "![x]" not in text
-
-
 @pytest.mark.parametrize(
     ("one", "two"),
     [
