@@ -12,7 +12,6 @@ from wellread.config import (
     SETTINGS_FILE,
     SettingRow,
     Settings,
-    default_home,
     load_settings,
     settings_table,
 )
@@ -112,29 +111,10 @@ def test_arguments_beat_the_environment_and_that_beats_the_file(tmp_path: Path) 
     assert not settings.gaps.ask_again
 
 
-def test_an_empty_variable_sets_nothing(tmp_path: Path) -> None:
-    environ = {"WELLREAD_SERVE_PORT": "", "QA_MODEL": ""}
-    assert load_settings(tmp_path, environ=environ) == Settings()
-
-
-def test_the_process_environment_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WELLREAD_SERVE_PORT", "1234")
-    assert load_settings(tmp_path).serve.port == 1234
-    monkeypatch.setenv("WELLREAD_HOME", "~/kb")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert default_home() == tmp_path / "kb"
-    assert default_home({}) == tmp_path / ".wellread"
-
-
 @pytest.mark.parametrize("text", ["", "# nothing yet\n", "---\n", "{}", "qa: {}"])
 def test_a_file_may_be_empty(tmp_path: Path, text: str) -> None:
     write(tmp_path, text)
     assert load_settings(tmp_path, environ={}) == Settings()
-
-
-def test_a_list_in_the_file(tmp_path: Path) -> None:
-    write(tmp_path, "sources:\n  exclude: ['*.log', 'a, b']\n")
-    assert load_settings(tmp_path, environ={}).sources.exclude == ("*.log", "a, b")
 
 
 @pytest.mark.parametrize(

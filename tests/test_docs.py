@@ -109,27 +109,6 @@ def test_places_that_the_guides_name_exist() -> None:
     assert missing == []
 
 
-def test_the_list_of_words_is_one_line_a_term() -> None:
-    words = (DOCS / "README.md").read_text(encoding="utf-8").partition("## Words")[2]
-    terms = [row.split("|")[1].strip() for row in words.splitlines() if row.startswith("| ")][1:]
-    assert len(terms) == len(set(terms)) > 20
-
-
 def test_the_picture_of_the_architecture_is_that_of_the_imports() -> None:
     """``python -m benchmarks.architecture`` draws it anew."""
     assert architecture.PICTURE.read_text(encoding="utf-8") == architecture.picture()
-
-
-def test_the_page_on_the_architecture_names_every_room() -> None:
-    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
-    rooms = {name for name in architecture.rooms(SOURCE) if (SOURCE / name).is_dir()}
-    rooms |= set(architecture.rooms(SOURCE / "ask"))
-    assert {name for name in rooms if f"`{name}`" not in page} == set()
-
-
-def test_a_circle_of_rooms_is_found_and_an_import_that_two_others_make_is_left_out() -> None:
-    graph = {"a": frozenset("bc"), "b": frozenset("c"), "c": frozenset(), "d": frozenset("e")}
-    graph |= {"e": frozenset("d")}
-    assert architecture.floors(graph) == [["c", "d", "e"], ["b"], ["a"]]
-    assert {("d", "e"), ("e", "d")} <= architecture.circles(graph)
-    assert architecture.direct(graph) == [("a", "b"), ("b", "c"), ("d", "e"), ("e", "d")]

@@ -97,16 +97,6 @@ async def test_a_question_is_researched_and_told_of_on_the_way(wr: Wellread, not
     assert report.report.plan.facets[0].title == few[0].title
 
 
-def test_a_report_in_code_that_is_not_async(wr: Wellread, notes: Path) -> None:
-    wr.add(notes, collection="town")
-    report = wr.research("Compare the ferry Osprey and the mill")
-    assert "## Summary" in report.answer.text
-    assert "1911" in report.answer.text
-    assert {one.title for one in report.documents if one.cited} == {"The ferry", "The mill"}
-    with pytest.raises(UnknownCollectionError):
-        wr.research("Compare the two", filters=Filters(collections=("sea",)))
-
-
 def test_what_is_removed_is_found_no_more(wr: Wellread, notes: Path) -> None:
     wr.add(notes)
     gone = wr.remove(notes / "mill.md")
@@ -123,14 +113,6 @@ def test_settings_stand_above_those_of_the_home(tmp_path: Path, notes: Path) -> 
         wr.add(notes)
         with pytest.raises(WellreadError, match="switched off"):
             wr.ask("How many passengers?")
-
-
-def test_without_a_home_the_environment_names_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("WELLREAD_HOME", str(tmp_path / "from-environment"))
-    with Wellread() as wr:
-        assert wr.kb.home == tmp_path / "from-environment"
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -46,15 +46,6 @@ DOCUMENT = Document(
 @given(PARTS, PARTS)
 def test_different_parts_give_different_hashes(one: list[str], other: list[str]) -> None:
     assert (tagged_hash("t", *one) == tagged_hash("t", *other)) == (one == other)
-
-
-@given(PARTS, st.integers(min_value=0))
-def test_where_one_part_ends_counts(parts: list[str], place: int) -> None:
-    """The same characters cut into other parts are another thing."""
-    whole = "".join(parts)
-    at = place % (len(whole) + 1)
-    cut = [whole[:at], whole[at:]]
-    assert (tagged_hash("t", *cut) == tagged_hash("t", *parts)) == (cut == parts)
 
 
 def test_the_tag_counts_and_stands_in_front() -> None:
@@ -140,24 +131,3 @@ def test_no_field_of_a_document_is_forgotten() -> None:
     for change in ({"text": "Other."}, {"marks": (MARKS[0],)}, {"uri": "file:///other"}):
         changed: Any = change
         assert facts_of(replace(DOCUMENT, **changed)) == facts_of(DOCUMENT)
-
-
-def test_facts_do_not_know_the_order_of_dimensions() -> None:
-    turned = dict(reversed(list(DOCUMENT.taxonomy.items())))
-    assert facts_of(replace(DOCUMENT, taxonomy=turned)) == facts_of(DOCUMENT)
-
-
-def test_ids_of_a_document_its_version_and_its_passages_differ() -> None:
-    span = Span(start=0, end=5)
-    ids = {
-        document_id("main", "x"),
-        document_id("mai", "nx"),
-        passage_id("main", "x", span),
-        passage_id("main", "y", span),
-        passage_id("main", "x", Span(start=0, end=6)),
-        passage_id("main", "x", Span(start=1, end=5)),
-        passage_id("other", "x", span),
-    }
-    assert len(ids) == 7
-    later = replace(DOCUMENT, published_at=datetime.now(UTC) + timedelta(days=1))
-    assert version_of(later.text, later.marks) == version_of(DOCUMENT.text, DOCUMENT.marks)

@@ -63,13 +63,6 @@ def test_an_empty_home_takes_what_the_settings_ask_for(
         assert len(opened) == 1
 
 
-def test_the_first_of_two_decides(tmp_path: Path, opened: list[EmbeddingSettings]) -> None:
-    with shaped(tmp_path, 128) as one, shaped(tmp_path, 96) as two:
-        assert one.catalogue.reindexing.claim(one.wanted_live()) == one.wanted_live()
-        assert two.catalogue.reindexing.claim(two.wanted_live()) == one.wanted_live()
-        assert two.live().fingerprint == one.wanted
-
-
 @pytest.mark.parametrize(
     ("dimensions", "tokens", "embedding", "needed"),
     [
@@ -113,15 +106,6 @@ def test_the_live_embedder_is_opened_as_it_was_then(
         assert settings.threads == 3  # not part of what shapes a vector: as it is today
         assert live.embedder.embed(["tide"], "query").shape == (1, 128)
         assert (kb.wanted.embedder, kb.wanted_parts().tokens) == ("readable/96", 50)
-
-
-def test_the_index_opens_no_embedder(tmp_path: Path, opened: list[EmbeddingSettings]) -> None:
-    with shaped(tmp_path, 128) as kb:
-        kb.live()
-    opened.clear()
-    with shaped(tmp_path, 96) as kb:
-        assert list(kb.index.keys()) == []
-        assert opened == []
 
 
 def test_a_switch_by_another_process_is_followed(
@@ -245,15 +229,6 @@ def test_a_record_of_a_newer_release_is_no_obstacle(
         kb.catalogue.reindexing.claim(later)
         assert kb.live().embedder.identity == "readable/128"
         assert "newer release" in caplog.text
-
-
-def test_closing_twice_is_no_error(tmp_path: Path, opened: list[EmbeddingSettings]) -> None:
-    kb = shaped(tmp_path, 128)
-    first = kb.live()
-    kb.close()
-    kb.close()
-    assert kb.live() is not first  # opened again
-    kb.close()
 
 
 def test_a_folder_that_goes_while_the_home_is_looked_through(tmp_path: Path) -> None:

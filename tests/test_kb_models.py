@@ -49,13 +49,6 @@ def test_an_embedder_on_a_server_is_in_the_books(tmp_path: Path) -> None:
         ]
 
 
-@pytest.mark.usefixtures("readable")
-def test_an_embedder_on_this_machine_is_free_and_is_not(tmp_path: Path) -> None:
-    with open_kb(tmp_path) as kb:
-        kb.embedder.embed(["one two three"], "query")
-        assert calls(kb) == []
-
-
 async def test_a_model_is_opened_by_its_first_call(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,12 +81,6 @@ async def test_a_model_that_cannot_be_opened_fails_when_it_is_called(
         assert model is not None
         with pytest.raises(ModelError, match="OPENAI_API_KEY"):
             await collect(model, PROMPT)
-
-
-def test_without_a_name_there_is_no_model(tmp_path: Path) -> None:
-    with open_kb(tmp_path, embedder=ReadableEmbedder()) as kb:
-        assert kb.model is None
-        assert kb.models.recorded("fallback_model") is None
 
 
 async def test_a_catalogue_that_refuses_breaks_no_call(

@@ -225,26 +225,6 @@ def test_no_file_of_the_package_is_kept_out_of_the_wheel() -> None:
     assert ignored.returncode == 1  # 1: none of them is ignored
 
 
-def test_the_command_starts_in_a_process_of_its_own() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "wellread.serve.cli", "--version"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.strip() == f"wellread {project()['version']}"
-
-
-def test_the_installed_command_is_the_one_declared() -> None:
-    scripts = project()["scripts"]
-    assert isinstance(scripts, dict)
-    for target in scripts.values():
-        module, _, function = target.partition(":")
-        assert callable(getattr(importlib.import_module(module), function))
-
-
 def test_the_extras_are_not_needed_to_load_what_everyone_loads() -> None:
     """A process in which the extras' packages cannot be imported still loads all of the rest."""
     code = """

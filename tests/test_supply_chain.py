@@ -124,9 +124,3 @@ def test_the_list_of_what_a_release_rests_on_is_written(tmp_path: Path) -> None:
         for one in reference.get("hashes", ())
     ]
     assert {one["alg"] for one in hashes} == {"SHA-256"}
-
-
-def test_the_page_on_security_says_how_to_report() -> None:
-    page = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
-    for wanted in ("Report a vulnerability", "locks/release.txt", "make dist", "docs/settings.md"):
-        assert wanted in page

@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks.train_question_type import examples, words_of
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.question_type import Named, learned, masked_question
-from wellread.ask.understand.vocabulary import Vocabulary, forms_of, people, vocabulary_of
+from wellread.ask.understand.vocabulary import Vocabulary, forms_of, vocabulary_of
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.models.base import Purpose
@@ -26,7 +24,6 @@ from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.store.schema.database import Database
 from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.text.parsed import parse
 from wellread.text.tokens import key_of
 from wellread.types import Document, EntityFacts, Relation
 from wellread.values.answers import Question
@@ -187,10 +184,6 @@ def test_the_sides_of_a_comparison(question: str, sides: tuple[str, ...]) -> Non
     assert read(question).sides == sides
 
 
-def test_other_questions_have_no_sides() -> None:
-    assert read("How many people chose wool or cotton?").sides == ()
-
-
 class Leaning:
     """An embedder of some name, whose vectors are those that speak most for trends."""
 
@@ -340,63 +333,3 @@ def test_collections_are_read_apart(kb: KnowledgeBase) -> None:
     assert "adamoor" not in vocabulary_of(kb, ["other"]).authors
     assert all(key in vocabulary_of(kb).authors for key in ("adamoor", "benhill"))
     assert vocabulary_of(kb, ["unknown"]).collections == ()
-
-
-def test_part_of_a_name_is_a_name_when_one_person_has_it() -> None:
-    found = people(["Ben Hill", "Ben Stone", "Cleo Ray", "Finance Committee of Oldwick", "Moth"])
-    assert found["hill"] == ("Ben Hill",)
-    assert found["cleo"] == ("Cleo Ray",)
-    assert "ben" not in found
-    assert found["moth"] == ("Moth",)
-
-
-def test_terms_leave_out_question_words() -> None:
-    assert parse("What did the Town Council decide about ferries?").terms == (
-        "town",
-        "council",
-        "decide",
-        "ferries",
-    )
-
-
-def test_stems_join_forms_of_a_word_and_split_compounds() -> None:
-    assert parse("lending lends").stems[0] == parse("lending lends").stems[1]
-    assert set(parse("tool-library").stems) >= {"tool"}
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("It cost 1,250 euros.", {"1250"}),
-        ("six hours and 240 homes", {"6", "240"}),
-        ("on 14 October 2025", {"14", "2025"}),
-        ("3.50 and 3.5", {"3.5"}),
-        ("the 3rd turbine", {"3"}),
-        ("no number here", set()),
-    ],
-)
-def test_numbers_have_one_form(text: str, expected: set[str]) -> None:
-    assert parse(text).numbers == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("What did Ida Brandt say in October?", ("Ida Brandt", "October")),
-        ("Who founded it?", ()),
-        ("How is BIP340 used?", ("BIP340",)),
-        ("What does “slow lending” mean?", ("slow lending",)),
-    ],
-)
-def test_names(text: str, expected: tuple[str, ...]) -> None:
-    assert parse(text).names == expected
-
-
-def test_negations_are_counted() -> None:
-    assert parse("It isn't true, and nobody said no.").negations == 3
-    assert parse("It is true.").negations == 0
-
-
-@given(st.text())
-def test_any_text_has_words(text: str) -> None:
-    parse(text).terms, parse(text).stems, parse(text).numbers, parse(text).names

@@ -141,11 +141,6 @@ async def test_a_question_the_material_does_not_answer_is_declined(kb: Knowledge
     assert [gap.question for gap in kb.catalogue.gaps()] == [given.question]
 
 
-async def test_an_empty_home_declines(tmp_path: Path) -> None:
-    with open_kb(tmp_path / "empty", embedder=ReadableEmbedder()) as kb:
-        assert (await ask(kb, "Anything at all?")).answered_by == "none"
-
-
 async def test_past_answers_are_no_evidence_unless_asked_for(kb: KnowledgeBase) -> None:
     given = await ask(kb, "When does the ferry leave the harbour?")
     assert "noon" not in given.text
@@ -199,16 +194,6 @@ async def test_a_model_s_answer_is_checked_like_any_other(home: Path) -> None:
     assert "Osprey was bought" in model.prompts[0].user
 
 
-async def test_titles_stand_as_markers_also_the_second_time(home: Path) -> None:
-    sentence = "The ferry Osprey was bought for 2.6 million euros in 2021"
-    model = ScriptedModel([f"{sentence} [e1]. In short: {sentence.lower()} [e1]."])
-    overrides: dict[str, dict[str, object]] = {**LENIENT, "citations": {"style": "auto"}}
-    with open_kb(home, overrides=overrides, embedder=ReadableEmbedder(), model=model) as kb:
-        given = await ask(kb, "How much was paid for the ferry Osprey?")
-    assert given.text.count("[The ferry]") == len(given.sentences)
-    assert "[1]" not in given.text
-
-
 async def test_a_model_streams_and_its_tail_is_not_shown(home: Path) -> None:
     kb, _ = with_model(home, 'The Osprey cost 2.6 million euros [e1].\n---\n{"confidence": 0.5}')
     with kb:
@@ -249,16 +234,6 @@ def test_search_explains_itself_and_drops_what_is_not_live(kb: KnowledgeBase) ->
     assert victim not in {hit.passage.document_id for hit in left}
 
 
-def test_one_list_alone(kb: KnowledgeBase) -> None:
-    for mode in ("text", "vector"):
-        hits = search(kb, "ladders and drills", Filters(), mode=mode)
-        assert {place.name for hit in hits for place in hit.ranks} == {mode}
-        assert hits[0].document.title == "Tool library"
-
-
-BY_WORDS: dict[str, dict[str, object]] = {"reader": {"answers": "lexical"}}
-
-
 async def test_a_reader_that_fails_shows_in_the_answer(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -285,11 +260,3 @@ async def test_a_question_embeds_itself_once_and_few_sentences(
         assert asked == [("query", 1)] * 2
         assert read[0] == "passage"
         assert 1 < read[1] <= NEAREST + SENTENCES
-
-
-async def test_by_words_a_question_embeds_only_itself(home: Path) -> None:
-    embedder = CountingEmbedder()
-    with open_kb(home, overrides=LENIENT | BY_WORDS, embedder=embedder) as kb:
-        given = await ask(kb, "How much was the ferry?")
-        assert given.answered_by == "extractive"
-        assert embedder.calls == [("query", 1)]

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 
 import pytest
 from tests.doubles import forked
 
 from wellread.ask.answer import answer, final
-from wellread.ask.deliver.answer_reuse import look, normalised
-from wellread.ask.understand.conversation import Opened
+from wellread.ask.deliver.answer_reuse import normalised
 from wellread.errors import ModelError
 from wellread.ingest.integrity.purge import purge, traces
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.remove import remove_documents
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.models.base import Excerpt, Scores
 from wellread.store.catalogue.asking.answer_records import AnswerCache
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
-from wellread.testing.reader_contract import ReadableReader
 from wellread.types import Filters
-from wellread.values.answers import Answer, FinalEvent, Question, SentenceEvent, StepEvent
+from wellread.values.answers import Answer, Question, StepEvent
 from wellread.values.calls import Call
 
 FERRY = "# The ferry\n\nThe ferry Osprey was bought for 2.6 million euros in 2021.\n"
@@ -102,18 +98,6 @@ async def test_the_same_question_is_answered_once(home: Path) -> None:
     assert (again.usage.input_tokens, again.usage.output_tokens, again.usage.cost) == (0, 0, 0.0)
     assert [step.name for step in again.steps] == ["cache"]
     assert len(model.prompts) == 1
-
-
-async def test_an_answer_given_again_tells_its_events(home: Path) -> None:
-    with opened(home) as kb:
-        await ask(kb)
-        events = [event async for event in answer(kb, Question(text=ASKED))]
-    kinds = [type(event) for event in events]
-    assert kinds[0] is StepEvent
-    assert set(kinds[1:-1]) == {SentenceEvent}
-    last = events[-1]
-    assert isinstance(last, FinalEvent)
-    assert last.answer.cached
 
 
 @pytest.mark.parametrize(
@@ -196,19 +180,6 @@ async def test_another_model_is_asked_itself(home: Path) -> None:
         assert (await ask(kb)).answered_by == "two:model"
 
 
-async def test_another_day_is_another_question(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Later(date):
-        @classmethod
-        def today(cls) -> Later:
-            return cls(2999, 1, 1)
-
-    with opened(home) as kb:
-        await ask(kb)
-        with monkeypatch.context() as patched:
-            patched.setattr("wellread.ask.deliver.answer_reuse.date", Later)
-            assert not (await ask(kb)).cached
-
-
 # --- never stale -----------------------------------------------------------------------------
 
 
@@ -263,20 +234,6 @@ async def test_a_change_of_the_material_ends_what_was_kept(
         assert ("3.1 million" in given.text) == (changed is change)
 
 
-async def test_a_change_elsewhere_ends_nothing_in_this_scope(home: Path, folder: Path) -> None:
-    with opened(home) as kb:
-        await ask(kb, like=TOWN)
-        elsewhere(folder, kb)
-        assert (await ask(kb, like=TOWN)).cached
-
-
-async def test_a_run_that_changes_nothing_ends_nothing(home: Path, folder: Path) -> None:
-    with opened(home) as kb:
-        await ask(kb)
-        add(kb, [str(folder)], collection="town")
-        assert (await ask(kb)).cached
-
-
 async def test_a_removed_document_is_not_answered_from(home: Path) -> None:
     with opened(home) as kb:
         first = await ask(kb)
@@ -317,26 +274,6 @@ async def test_a_stale_answer_is_not_given_again_and_verify_finds_it(home: Path)
 def make_stale_behind_the_back(kb: KnowledgeBase, answer_id: str) -> None:
     with kb.catalogue._database.write() as connection:
         connection.exec_driver_sql("UPDATE answers SET stale = 1 WHERE id = ?", (answer_id,))
-
-
-def test_a_run_that_joins_documents_says_so(home: Path, folder: Path) -> None:
-    boat = "---\nid: osprey\ntype: boat\ntitle: Osprey\n---\n# Osprey\n\nNinety fit.\n"
-    with opened(home) as kb:
-        before = kb.catalogue.answer_cache.stamp(["town"])
-        (folder / "osprey.md").write_text(boat, encoding="utf-8")
-        add(kb, [str(folder)], collection="town")
-        after = kb.catalogue.answer_cache.stamp(["town"])
-        assert after != before
-        add(kb, [str(folder)], collection="town")
-        assert kb.catalogue.answer_cache.stamp(["town"]) == after
-
-
-async def test_what_is_searched_with_a_question_is_part_of_it(home: Path) -> None:
-    with opened(home) as kb:
-        await ask(kb)
-        turn = Opened(question=Question(text=ASKED), asked=ASKED)
-        assert look(kb, turn).answer is not None
-        assert look(kb, replace(turn, context="Who built the harbour?")).answer is None
 
 
 # --- what is kept ----------------------------------------------------------------------------
@@ -391,31 +328,6 @@ async def test_what_a_failing_part_had_a_share_in_is_not_kept(home: Path) -> Non
                 kb.ledger.record(Call(purpose="judge", provider="p", model="m", error="failed"))
         assert not (await ask(kb)).cached
         assert (await ask(kb)).cached
-
-
-async def test_what_a_broken_reranker_left_in_disorder_is_not_kept(
-    home: Path, folder: Path
-) -> None:
-    class Broken(ReadableReader):
-        def relevance(self, question: str, texts: Sequence[Excerpt]) -> Scores:
-            raise ModelError("gone")
-
-    with open_kb(home, embedder=ReadableEmbedder(), reader=Broken()) as kb:
-        more(folder, kb)  # one passage is not put in order
-        given = await ask(kb)
-        assert any("the reader failed" in note for note in given.notes)
-        assert not (await ask(kb)).cached
-
-
-async def test_an_explanation_needs_the_whole_way(home: Path) -> None:
-    told: list[object] = []
-    with opened(home) as kb:
-        await ask(kb)
-        given = await final(
-            answer(kb, Question(text=ASKED), explain=lambda *both: told.append(both))
-        )
-    assert not given.cached
-    assert len(told) == 1
 
 
 async def test_the_oldest_go_when_there_are_too_many(

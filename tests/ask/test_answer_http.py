@@ -123,11 +123,3 @@ async def test_a_hanging_server_is_given_up_in_time(home: Path) -> None:
         given, _ = await ask(home, server, timeout=0.5)
     assert given.answered_by == "extractive"
     assert given.fallback
-
-
-async def test_citations_of_nothing_are_removed_and_counted(home: Path) -> None:
-    with OpenAIServer([Text(text=GOOD + " She is red [e7][e8].")]) as server:
-        given, _ = await ask(home, server)
-    assert given.hallucinated_citations == 2
-    assert given.sentences[1].verdict.name == "uncited"
-    assert "e7" not in given.text

@@ -132,17 +132,6 @@ async def test_it_is_not_given_once_its_source_says_otherwise(home: Home) -> Non
     assert "12 crowns" not in found.text
 
 
-async def test_a_change_elsewhere_in_its_source_leaves_what_still_stands_there(
-    home: Home,
-) -> None:
-    past = record(answer="A kayak is 12 crowns a day for anybody.")
-    home.hold(past)
-    home.hold(past, guide=GUIDE.replace("north wall", "south wall"))
-    found = await home.ask(ASKED)
-    assert found.answered_by == BEFORE
-    assert found.sentences[0].verdict.name.whole
-
-
 async def test_without_its_source_some_other_one_has_to_say_so(home: Home) -> None:
     home.hold(
         record(
@@ -159,14 +148,6 @@ async def test_a_number_that_its_source_does_not_have_is_not_given(home: Home) -
     assert (await home.ask(ASKED)).answered_by != BEFORE
 
 
-async def test_what_the_checker_cannot_see_is_partly_supported(home: Home) -> None:
-    home.hold(record(answer="A kayak is 12 crowns a day. Nobody pays more than that."))
-    found = await home.ask(ASKED)
-    assert found.answered_by == BEFORE
-    doubtful = [one.verdict for one in found.sentences if one.verdict.method == "expert"]
-    assert all(not verdict.name.whole and verdict.name.supports for verdict in doubtful)
-
-
 async def test_limits_of_the_asker_hold_for_its_source(good: Home) -> None:
     inside = await good.ask(ASKED, filters=Filters(kinds=("page",)))
     assert inside.answered_by == BEFORE
@@ -181,9 +162,3 @@ async def test_the_rating_and_a_model_decide(good: Home, monkeypatch: pytest.Mon
         assert (found.answered_by == BEFORE) == by_it
     model = ScriptedModel(["A kayak is 12 crowns a day for anybody [e1]."])
     assert (await good.ask(ASKED, model=model)).answered_by == model.identity
-
-
-async def test_a_past_follow_up_counts_in_words_of_its_own(home: Home) -> None:
-    home.hold(record(question="And what does it cost?", flow=["Can I hire a kayak?"]))
-    assert (await home.ask("And what does it cost?")).answered_by != BEFORE
-    assert (await home.ask("What does a kayak cost?")).answered_by == BEFORE

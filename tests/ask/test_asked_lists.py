@@ -113,28 +113,9 @@ def test_other_questions_ask_for_none(question: str) -> None:
     assert asked_items(question) is None
 
 
-def test_a_list_is_of_what_its_file_is_called(tmp_path: Path) -> None:
-    (tmp_path / "ferry-office.md").write_text(
-        "# Good to know\n\nWe like dogs.\n\n## Opening hours\n\n"
-        "| Day | Hours |\n|---|---|\n| Monday | 9 to 12 |\n| Friday | 13 to 17 |\n"
-        "| Sunday | 10 to 11 |\n",
-        encoding="utf-8",
-    )
-    (tmp_path / "inn.md").write_text(
-        "# The inn\n\n## Near the ferry office\n\n- a bench\n- a pump\n- a phone\n"
-    )
-    low = {"qa": {"confidence_threshold": 0.0}}
-    with open_kb(tmp_path / "home", overrides=low, embedder=ReadableEmbedder()) as kb:
-        add(kb, [str(tmp_path / "ferry-office.md"), str(tmp_path / "inn.md")])
-        said = _asked(kb, "List the opening hours of the ferry office.")
-    for row in ("Monday | 9 to 12", "Friday | 13 to 17", "Sunday | 10 to 11"):
-        assert row in said.text
-
-
 @pytest.mark.parametrize(
     ("told", "sentences"),
     [
-        ("The chance of rain P(rain | cloud) is high at the ferry.\n\nIt rains often.", 2),
         ("The chance of rain P(rain|cloud) is high at the ferry.\n\nIt rains often.", 2),
         ("# Rain at the ferry", 1),
     ],

@@ -111,12 +111,6 @@ async def test_a_heading_that_is_a_question_is_asked_next(kb: KnowledgeBase) -> 
     assert (await asked(kb, done.suggestions[0])).suggestions == (), "it was just asked"
 
 
-async def test_what_is_near_is_named_with_its_heading(kb: KnowledgeBase) -> None:
-    done = await asked(kb, "Who pays half of each new boiler?")
-    reasons = {one.title: one.reason for one in done.related}
-    assert reasons["Guide to warm houses"].startswith("near the question, under “")
-
-
 async def test_a_refusal_names_what_is_near(kb: KnowledgeBase) -> None:
     strict = {"qa": {"confidence_threshold": 1.0}}
     with open_kb(kb.home, overrides=strict, embedder=ReadableEmbedder()) as strictest:

@@ -79,31 +79,12 @@ async def test_markdown_links_each_citation_and_lists_the_sources(kb: KnowledgeB
     assert re.search(r"\*Answered by extractive on \d{4}-\d\d-\d\d, confidence 0\.\d\d", text)
 
 
-async def test_a_style_that_names_titles_lists_each_source_once(kb: KnowledgeBase) -> None:
-    wanted = Export(style="title")
-    text = await written(kb, "What was the ferry Osprey bought for?", wanted)
-    assert "[\\[Ferry \\*Osprey\\* (new)\\]](https://" in text
-    sources = text.partition("## Sources\n")[2]
-    assert sources.count("- [Ferry") == 1
-
-
 async def test_verdicts_are_footnotes_and_every_footnote_is_there(kb: KnowledgeBase) -> None:
     text = await written(kb, "What was the ferry Osprey bought for?", Export(verdicts=True))
     body, _, notes = text.partition("## Sources")
     used = re.findall(r"\[\^(\d+)\]", body)
     assert used
     assert re.findall(r"^\[\^(\d+)\]: quoted \(verbatim\)", notes, re.MULTILINE) == used
-
-
-async def test_verdicts_stand_in_the_list_of_sources(kb: KnowledgeBase) -> None:
-    asked = "What was the ferry Osprey bought for?"
-    numbered = await written(kb, asked, Export(verdicts=True))
-    assert re.search(r"^1\. \[Ferry .*\) – article, line 1: quoted$", numbered, re.MULTILINE)
-    titled = await written(kb, asked, Export(style="title", verdicts=True))
-    line = r"^- \[Ferry .*\) – article, \\\[1\\\] line 1: quoted$"
-    assert re.search(line, titled, re.MULTILINE)
-    without = (await written(kb, asked, Export())).partition("## Sources")[2]
-    assert "quoted" not in without
 
 
 async def test_source_text_is_no_markup(kb: KnowledgeBase) -> None:
@@ -226,20 +207,6 @@ def test_names_have_their_parts() -> None:
     )
 
 
-def test_an_organisation_is_one_name() -> None:
-    item = csl_item(replace(WORK, kind="article", authors=("Harbour and Coast Office",)))
-    assert item["author"] == [{"literal": "Harbour and Coast Office"}]
-    text = bibtex([replace(WORK, kind="article", authors=("Harbour and Coast Office",))])
-    assert "author = {{Harbour and Coast Office}}" in text
-
-
-def test_what_is_not_known_is_left_out() -> None:
-    item = csl_item(replace(WORK, url="papers/a.pdf"))
-    assert set(item) == {"id", "type", "title"}
-    (fields,) = read_back(bibtex([replace(WORK, url="papers/a.pdf")])).values()
-    assert set(fields) == {"title", "note"}
-
-
 def test_characters_of_latex_are_written_out() -> None:
     assert escaped(r"50% of $x_1 & {y}# ~^\ ") == (
         r"50\% of \$x\_1 \& \textbraceleft{}y\textbraceright{}\# "
@@ -265,17 +232,3 @@ def test_whatever_a_source_is_called_the_file_can_be_read(
     )
     assert set(read_back(bibtex([one]))) == {"vale2024a"}
     assert json.loads(json.dumps(csl_item(one)))
-
-
-async def test_without_links_a_citation_and_its_source_are_named_alone(
-    prepared: Path, tmp_path: Path
-) -> None:
-    home = Path(shutil.copytree(prepared, tmp_path / "home"))
-    bare: dict[str, dict[str, object]] = {**LENIENT, "citations": {"include_links": False}}
-    with open_kb(home, overrides=bare, embedder=ReadableEmbedder()) as kb:
-        asked = "What was the ferry Osprey bought for?"
-        text = await written(kb, asked, Export())
-        works = await written(kb, asked, Export(form="csl-json"))
-    assert "herald.example" not in text
-    assert "Osprey" in text
-    assert "herald.example" in works  # the address of a work is a fact about it

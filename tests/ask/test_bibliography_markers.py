@@ -92,9 +92,3 @@ def test_markers_are_found_whatever_their_form(first: str) -> None:
     assert plain_text(given) == "Based on little: One. Two [sic]. [not a marker]\n- Three."
     linked = with_markers(given, lambda one: f"<{one.id}>")
     assert linked == "Based on little: One. <1> <2> Two [sic]. <2> [not a marker]\n- Three."
-
-
-def test_a_marker_that_is_not_there_takes_nothing_away() -> None:
-    text = "One. Two."
-    given = answer(text, sentence("One.", text, 1), sentence("Two.", text))
-    assert plain_text(given) == text

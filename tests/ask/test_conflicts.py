@@ -6,7 +6,6 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.doubles.evidence import evidence_of
@@ -183,31 +182,6 @@ def test_counts_of_other_things_and_of_other_times_do_not_differ() -> None:
     assert not told(question, evidence_of(LONG, elsewhere)).views
 
 
-def test_a_year_does_not_contradict_a_weekday() -> None:
-    question = "When did the library open?"
-    assert not told(
-        question,
-        evidence_of("The library opened in 2021.", "The library did open on the second Saturday."),
-    ).views
-    assert told(
-        question, evidence_of("The library did open in 2021.", "The library did open in 2019.")
-    ).views
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        "A crossing in calm weather takes the Osprey about 190 kilowatt-hours.",
-        "The Osprey: a crossing. Between sailings we take twelve minutes at the arm.",
-    ],
-)
-def test_how_long_something_takes_is_no_other_amount_beside_it(other: str) -> None:
-    question = "How long does the Osprey's crossing take?"
-    minutes = "The crossing of the Osprey takes 28 minutes."
-    assert not told(question, evidence_of(minutes, other)).views
-    assert told(question, evidence_of(minutes, minutes.replace("28", "40"))).views
-
-
 def test_counts_of_other_times_do_not_differ() -> None:
     question = "How many kilos of catch were lost in Oldwick?"
     first, second = evidence_of(
@@ -223,15 +197,6 @@ def _published(piece: Evidence, month: int, day: int) -> Evidence:
     moment = datetime(2025, month, day, tzinfo=UTC)
     document = replace(piece.hit.document, published_at=moment)
     return replace(piece, hit=replace(piece.hit, document=document))
-
-
-def test_so_many_at_another_time_and_other_things_in_numbers_are_no_other_count() -> None:
-    evidence = evidence_of(
-        "The library keeps 640 tools.",
-        "The library opened in May 2021 with 70 donated tools.",
-        "Tools of the library: 12,000 euros.",
-    )
-    assert not told("How many tools are there in the library?", evidence).views
 
 
 def test_what_speaks_of_another_thing_of_the_kind_is_no_other_answer() -> None:

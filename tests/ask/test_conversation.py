@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import anyio
 import pytest
 
 from wellread.ask.understand.conversation import MOST_TURNS, Opened, opened, turn_of
@@ -21,7 +20,6 @@ from wellread.values.answers import (
     Citation,
     Confidence,
     Question,
-    Related,
     Sentence,
     Table,
     VerdictName,
@@ -117,17 +115,6 @@ async def test_the_limits_of_the_request_count_and_no_earlier_ones(kb: Knowledge
     assert (await ask(kb, "Where does she live?")).question.filters == Filters()
 
 
-async def test_a_follow_up_is_left_as_it_is_when_switched_off(tmp_path: Path) -> None:
-    with open_kb(
-        tmp_path / "home",
-        overrides={"features": {"follow_up": False}},
-        embedder=ReadableEmbedder(),
-    ) as kb:
-        kb.catalogue.record_answer(given(ROSA, "Rosa Vale is the pilot of the harbour."))
-        one = await ask(kb, "Where does she live?")
-    assert (one.question.text, one.question.session_id) == ("Where does she live?", "ses_1")
-
-
 async def test_a_question_that_names_little_is_searched_with_the_one_before(
     kb: KnowledgeBase,
 ) -> None:
@@ -148,18 +135,6 @@ async def test_a_long_session_is_read_by_its_first_and_newest_turns(kb: Knowledg
     ]
 
 
-async def test_two_questions_at_once_get_sessions_of_their_own(kb: KnowledgeBase) -> None:
-    found: list[str] = []
-
-    async def one() -> None:
-        found.append((await ask(kb, "When?", session="")).question.session_id)
-
-    async with anyio.create_task_group() as group:
-        for _ in range(8):
-            group.start_soon(one)
-    assert len(set(found)) == 8
-
-
 # --- turns that come with the question -------------------------------------------------------
 
 
@@ -175,19 +150,6 @@ async def test_turns_that_come_with_a_question_are_its_conversation(kb: Knowledg
     one = await with_turns(kb, "Where does she live?", turn)
     assert one.question.text == "Where does Rosa Vale live?"
     assert one.question.session_id.startswith("ses_")
-
-
-async def test_they_count_in_place_of_those_of_the_session(kb: KnowledgeBase) -> None:
-    kb.catalogue.record_answer(given("Who is Ada Holm?", "Ada Holm is a baker."))
-    one = await with_turns(kb, "Where does she live?", EarlierTurn(question=ROSA), session="ses_1")
-    assert one.question.text == "Where does Rosa Vale live?"
-    assert one.question.session_id == "ses_1"
-
-
-async def test_each_of_them_is_read_with_those_before_it(kb: KnowledgeBase) -> None:
-    turns = [EarlierTurn(question=text) for text in ("Who sailed in 2021?", "And in 2022?")]
-    one = await with_turns(kb, "And in 2023?", *turns)
-    assert one.question.text == "Who sailed in 2023?"
 
 
 async def test_a_stored_answer_counts_in_place_of_the_text_that_is_said_to_be_it(
@@ -209,17 +171,6 @@ async def test_somebody_elses_answer_is_not_read_by_its_id(kb: KnowledgeBase) ->
     turn = EarlierTurn(question="Who is Ada Holm?", answer="A baker.", answer_id="ans_rosa")
     one = await with_turns(kb, "Where does she live?", turn)
     assert one.question.text == "Where does Ada Holm live?"
-
-
-async def test_of_many_turns_the_first_and_the_newest_are_read(kb: KnowledgeBase) -> None:
-    turns = [
-        EarlierTurn(question=f"What costs {number} euros?", answer="Bread.")
-        for number in range(MOST_TURNS + 4)
-    ]
-    one = await with_turns(kb, "Why?", *turns)
-    assert [turn.question for turn in one.earlier] == [
-        f"What costs {number} euros?" for number in (0, *range(5, 12))
-    ]
 
 
 async def test_what_cannot_be_stored_is_taken_out_of_them(kb: KnowledgeBase) -> None:
@@ -259,14 +210,3 @@ def test_a_list_is_what_can_be_pointed_at() -> None:
     )
     table = Table(columns=("type", "n", "name", "age"), rows=rows)
     assert turn_of(replace(given("Which?", "Three."), table=table)).items == ("Ferry", "Tug")
-
-
-def test_a_declined_question_counts_and_shows_what_is_near() -> None:
-    near = (Related(kind="document", title="Tool library"), Related(kind="story", title="Ferry"))
-    answer = replace(given("Who?", "The sources do not answer."), answered_by="none", related=near)
-    assert turn_of(answer) == Turn(question="Who?", items=("Tool library", "Ferry"))
-
-
-def test_what_was_taken_out_of_an_answer_is_no_part_of_its_turn() -> None:
-    answer = replace(given("Who?", "███ ████ ███. The tug is new."), standalone="Who is ███?")
-    assert turn_of(answer) == Turn(question="Who?", answer="The tug is new.")

@@ -28,7 +28,7 @@ from wellread.store.schema.stored_values import BetterCitation, Feedback, Senten
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
 from wellread.types import Filters, Span
-from wellread.values.answers import BEFORE, Answer, Question, VerdictName
+from wellread.values.answers import BEFORE, Answer, Question
 from wellread.values.reports import ResearchRequest
 
 GUIDE = """# Boat house guide
@@ -157,14 +157,6 @@ async def test_the_experts_words_come_first_on_the_experts_place(home: Home) -> 
     assert told.confidence.band in ("high", "medium")
 
 
-async def test_what_its_place_does_not_say_is_on_the_experts_word(home: Home) -> None:
-    await home.correct(correction="Ask the warden about prices.")
-    told = await home.ask()
-    assert told.sentences[0].verdict.name == VerdictName.PARTIAL
-    assert told.sentences[0].verdict.method == "expert"
-    assert told.citations[0].quote == PROOF
-
-
 @pytest.mark.parametrize(
     "asked",
     ["What does a kayak not cost?", "What did a kayak cost in 2019?", "What does a canoe cost?"],
@@ -192,14 +184,6 @@ async def test_a_sentence_put_right_stands_before_those_that_were_fine(home: Hom
     assert [one.text for one in again.sentences[1:]] == [
         one.text for one in told.sentences[1:] if one.verdict.name.supports
     ]
-
-
-async def test_a_correction_without_a_place_rests_on_what_the_answer_cites(home: Home) -> None:
-    told = await home.asked()
-    home.give(told, correction="A kayak is 12 crowns a day.")
-    again = await home.ask()
-    assert again.sentences[0].text == "A kayak is 12 crowns a day."
-    assert again.citations[0].document_id == told.citations[0].document_id
 
 
 async def test_no_model_is_asked_where_an_expert_put_it_right(home: Home) -> None:
@@ -245,12 +229,6 @@ async def test_it_can_be_switched_off(home: Home) -> None:
     assert (await home.ask()).answered_by != BEFORE
 
 
-async def test_a_misspelt_question_is_the_same_as_it_was_asked(home: Home) -> None:
-    told = await home.asked("What does a kaiak cost a day?")
-    home.give(told, correction=RIGHT, citations=(home.place(),))
-    assert (await home.ask("What does a kaiak cost a day?")).sentences[0].text == RIGHT
-
-
 async def test_the_last_word_counts_and_a_removed_one_does_not(home: Home) -> None:
     given = await home.correct()
     with home.opened() as kb:
@@ -268,14 +246,6 @@ async def test_the_last_word_counts_and_a_removed_one_does_not(home: Home) -> No
     with home.opened() as kb:
         kb.catalogue.feedback.remove(tagged_hash("fbk", told.id, "ida"))
     assert (await home.ask()).sentences[0].text == RIGHT
-
-
-async def test_a_report_begins_with_it(home: Home) -> None:
-    await home.correct()
-    with home.opened() as kb:
-        request = ResearchRequest(question=Question(text=AGAIN))
-        report = await last_report(research(kb, request))
-    assert report.answer.sentences[0].text == RIGHT
 
 
 # --- own answers that were rated are past questions ------------------------------------------
@@ -366,15 +336,6 @@ async def test_nor_as_an_experts_correction(home: Home) -> None:
     assert RIGHT not in (await home.ask()).text
 
 
-async def test_a_catalogue_row_that_says_it_is_left_out(home: Home) -> None:
-    told = await home.asked("How many documents are there about kayaks?")
-    assert told.answered_by == "catalogue"
-    said = flag(home, told, len(told.sentences) - 1)
-    again = await home.ask("How many documents are there about kayaks?")
-    assert said not in [one.text for one in again.sentences]
-    assert any("flagged" in note for note in again.notes)
-
-
 # --- it expires with the words that it rests on ----------------------------------------------
 
 
@@ -452,14 +413,6 @@ async def test_what_an_answer_quotes_is_what_a_rating_rests_on(home: Home) -> No
         assert not kb.catalogue.notices.of("mara"), "nothing was put right"
 
 
-async def test_what_is_harmful_stays_so(home: Home) -> None:
-    told = await home.asked()
-    said = flag(home, told)
-    home.put("guide.md", GUIDE + "\nThe pier is long.\n")
-    home.take_in()
-    assert said not in (await home.ask(ASKED)).text
-
-
 KILLED = """
 import os, signal, sys
 from pathlib import Path
@@ -498,23 +451,6 @@ async def test_a_kill_leaves_nothing_that_counts_wrongly(home: Home, at: str) ->
         assert kept.expired
         assert len(kb.catalogue.notices.of("mara")) == 1
         assert len([gap for gap in kb.catalogue.gaps() if gap.question == ASKED]) == 1
-
-
-async def test_an_expert_may_put_right_what_they_flagged_by_saying_more(home: Home) -> None:
-    told = await home.asked()
-    said = told.sentences[0].text
-    more = f"{said.rstrip('.')}, with a vest."
-    rating = SentenceRating(
-        sentence=0,
-        content=sentence_hash(said),
-        harmful=True,
-        correction=more,
-        citation=home.place(),
-    )
-    home.give(told, harmful(said), sentences=(rating,))
-    assert (await home.ask()).sentences[0].text == more
-    home.give(told, harmful(said), author="ida", score=1)
-    assert (await home.ask()).sentences[0].text == more
 
 
 async def test_what_is_removed_leaves_corrections_vectors_and_notices(home: Home) -> None:

@@ -110,11 +110,3 @@ def test_our_coverage_of_something_is_what_is_about_it(kb: KnowledgeBase, questi
     tally = ask(kb, question)
     assert tally is not None
     assert tally.sentence.startswith("There are 2 documents about “weir”")
-
-
-def test_a_coverage_that_the_texts_speak_of_is_no_matter_of_the_base(tmp_path: Path) -> None:
-    text = "# Rules\n\nOur dental coverage ends with the year.\n"
-    (tmp_path / "rules.md").write_text(text, encoding="utf-8")
-    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
-        add(kb, [str(tmp_path / "rules.md")], collection="river")
-        assert ask(kb, "How good is our dental coverage?") is None

@@ -33,15 +33,6 @@ LONG_AGO = (
     ("Market opens", 400, "herald", "The market hall opened with a brass band."),
     ("Bridge painted", 500, "herald", "The old bridge was painted green by volunteers."),
 )
-BUSY = (
-    ("Choir sings at noon", 2, "herald", "A choir of forty sang Bach in the park."),
-    ("Snow closes pass", 2, "herald", "Deep snow closed the mountain pass for lorries."),
-    ("Owls counted", 2, "herald", "Volunteers counted nineteen barn owls."),
-    ("Chess club moves", 2, "herald", "Players of chess meet above the pharmacy."),
-    ("Cheese recalled", 2, "herald", "A dairy recalled its goat cheese."),
-    ("Lift repaired", 2, "herald", "Mechanics repaired the lift of the hospital."),
-    ("Well runs dry", 6, "herald", "The oldest well of the valley ran dry."),
-)
 WHALES = ("calves", "songs", "winter", "tags", "noise", "food", "ships", "maps") * 3
 
 
@@ -71,7 +62,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with open_kb(root / "home", embedder=ReadableEmbedder()) as kb:
         add(kb, [str(articles(root / "new.jsonl", LATELY))], collection="grey-isles")
         add(kb, [str(articles(root / "old.jsonl", LONG_AGO))], collection="old")
-        add(kb, [str(articles(root / "busy.jsonl", BUSY))], collection="busy")
         add(kb, [str(whales)], collection="bulletins")
     return root / "home"
 
@@ -100,10 +90,8 @@ NEWEST = ["Ferry Osprey is full", "Night tram starts"]
     "question",
     [
         "What's new?",
-        "Any updates?",
         "What happened lately?",
         "Give me the headlines",
-        "Summarise the latest news, please",
         "What did I miss?",
     ],
 )
@@ -148,13 +136,9 @@ async def test_where_nothing_is_recent_all_dates_are_told_with_a_note(kb: Knowle
     [
         "What's new about the ferry?",
         "Any news from our town?",
-        "What is the latest news on rye bread?",
         "What happened to the night tram?",
-        "What happened after the storm?",
         "Who is new?",
         "How is the news written?",
-        "What happens on Monday?",
-        "What happened in the show?",
     ],
 )
 def test_a_subject_is_left_to_the_search(kb: KnowledgeBase, question: str) -> None:
@@ -234,16 +218,3 @@ async def test_no_more_are_told_than_asked_for(kb: KnowledgeBase) -> None:
     given = await final(answer(kb, question))
     assert titles(given) == NEWEST[:1]
     assert given.text.startswith(f"The newest story, of {day(2)}:")
-
-
-async def test_a_story_told_in_part_is_called_after_that_part(kb: KnowledgeBase) -> None:
-    given = await ask(kb, f"What was in the news on {day(2)}?")
-    assert titles(given) == ["Ferry Osprey full again"]
-    assert "Tuesday" in given.text
-
-
-async def test_a_time_is_told_by_all_of_its_days(kb: KnowledgeBase) -> None:
-    asked = f"What was in the news between {day(8)} and {day(1)}?"
-    told = titles(await ask(kb, asked, collection="busy"))
-    assert len(told) < len(BUSY)
-    assert told[-1] == "Well runs dry"

@@ -27,29 +27,19 @@ def cited(reply: str) -> list[tuple[str, tuple[str, ...]]]:
     "marker",
     [
         "[e1, e3]",
-        "[e1,e3]",
-        "[e1; e3]",
         "[e1 and e3]",
         "[e1][e3]",
-        "[e1] [e3]",
         "[e1], [e3]",
-        "(e1)(e3)",
         "(e1, e3)",
         "(see e1 and e3)",
-        "【e1】【e3】",
         "【e1†L3-L9】【e3†source】",
         "[Source: e1, e3]",
-        "[Sources: e1; e3]",
-        "(Source: e1, e3)",
         "([e1], [e3])",
-        "[E1, E3]",
         "[[e1]][[e3]]",
         "[^e1][^e3]",
         "[e1](#e1) [e3](https://example.org/a_b)",
         "[e1, p. 5; e3, p. 7]",
-        "[e1, 12:14][e3]",
         "**[e1][e3]**",
-        "**[e1]** *[e3]*",
         "`[e1]` `[e3]`",
         "<sup>[e1]</sup><sup>[e3]</sup>",
         r"\[e1\]\[e3\]",
@@ -64,12 +54,6 @@ def test_every_shape_of_marker_is_read_and_removed(marker: str, place: str) -> N
     assert draft.claims[0].keys == ("e1", "e3")
     assert draft.claims[1].keys == ()
     assert draft.unknown_keys == 0
-
-
-def test_a_label_goes_with_its_markers() -> None:
-    draft = parse_draft("Solar power grew. Source: [e1], [e3]\nIt rained. (Sources: [e2])", KNOWN)
-    assert draft.text == "Solar power grew.\nIt rained."
-    assert [claim.keys for claim in draft.claims] == [("e1", "e3"), ("e2",)]
 
 
 @pytest.mark.parametrize("marker", ["[e1–e3]", "[e1-e3]", "[e1 to e3]", "[e1 - e3]", "[e1-3]"])
@@ -109,30 +93,11 @@ def test_unknown_keys_are_removed_and_counted() -> None:
     assert draft.unknown_keys == 3
 
 
-def test_other_shapes_of_key_are_known_when_given() -> None:
-    draft = parse_draft("Solar grew [g12]. Wind fell (n.1) [x1].", {"g12", "n.1"})
-    assert [claim.keys for claim in draft.claims] == [("g12",), ("n.1",)]
-    assert draft.text == "Solar grew. Wind fell [x1]."
-
-
-def test_a_marker_in_a_sentence_leaves_one_space() -> None:
-    draft = parse_draft("Solar [e1] grew, wind[e2]fell, rain [e3], too.", KNOWN)
-    assert draft.text == "Solar grew, wind fell, rain, too."
-    assert draft.claims[0].keys == ("e1", "e2", "e3")
-
-
 def test_a_marker_behind_the_full_stop_belongs_to_the_sentence_before() -> None:
     assert cited("Solar power grew. [e1] Wind power fell.[e2] It rained.") == [
         ("Solar power grew.", ("e1",)),
         ("Wind power fell.", ("e2",)),
         ("It rained.", ()),
-    ]
-
-
-def test_a_marker_ends_a_sentence_that_an_abbreviation_hides() -> None:
-    assert cited("The plant belongs to Foo Inc. [e1] The price fell. [e2]") == [
-        ("The plant belongs to Foo Inc.", ("e1",)),
-        ("The price fell.", ("e2",)),
     ]
 
 
@@ -250,11 +215,6 @@ def test_the_tail_is_read_wherever_it_stands(reply: str) -> None:
     )
 
 
-def test_a_missing_tail_is_not_an_error() -> None:
-    draft = parse_draft("Solar grew [e1].", KNOWN)
-    assert draft.tail is None
-
-
 def test_a_rule_between_paragraphs_is_not_a_tail() -> None:
     reply = "Solar grew [e1].\n\n---\n\nWind fell [e2].\n---\n"
     draft = parse_draft(reply + OBJECT, KNOWN)
@@ -282,17 +242,12 @@ def test_a_tail_that_cannot_be_read_is_broken_and_hidden(end: str) -> None:
     ("given", "meant"),
     [
         ("0.75", 0.75),
-        ("1", 1.0),
         ("75", 0.75),
-        ('"0.75"', 0.75),
         ('"75 %"', 0.75),
         ("-3", 0.0),
         ("1e400", None),
-        ("NaN", None),
         ('"high"', None),
         ("true", None),
-        ("null", None),
-        ("[1]", None),
     ],
 )
 def test_a_confidence_is_a_share_or_nothing(given: str, meant: float | None) -> None:
@@ -392,12 +347,6 @@ def test_text_is_shown_as_it_comes_and_the_tail_never() -> None:
     assert stream.finish() == ""
 
 
-def test_what_was_held_back_is_shown_at_the_end() -> None:
-    stream = VisibleStream()
-    assert stream.feed("Sum it (") == "Sum it"
-    assert stream.finish() == " ("
-
-
 BORNE_OUT = Verdict(name=VerdictName.SUPPORTED, method="verbatim", score=1.0)
 
 
@@ -447,16 +396,6 @@ def without(draft: str, *dropped: str) -> tuple[str, list[str]]:
 def test_what_stays(draft: str, dropped: tuple[str, ...], left: str | None) -> None:
     text, _ = without(draft, *dropped)
     assert text == (draft.replace(" It pours.", "") if left is None else left)
-
-
-def test_a_lead_in_that_goes_is_no_kept_sentence() -> None:
-    _, left = without("Two things changed:\n- It rains.\n\nIt ends.", "It rains")
-    assert left == ["It ends."]
-
-
-def test_nothing_dropped_changes_nothing() -> None:
-    draft = "# A\n\n\n\nIt rains:\n\nIt pours.  "
-    assert without(draft) == (draft, ["It rains:", "It pours."])
 
 
 @given(
@@ -512,10 +451,6 @@ GUARD = Guard(RULES, "abc123abc123", ["See https://ok.example/a or javascript:al
 )
 def test_what_is_left(text: str, shown: str) -> None:
     assert GUARD.shown(text).text.strip() == shown
-
-
-def test_what_a_source_runs_is_no_link() -> None:
-    assert "javascript" not in GUARD.shown("[x](javascript:alert(1))").text
 
 
 def test_what_is_withheld_is_counted() -> None:

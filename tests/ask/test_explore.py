@@ -14,7 +14,6 @@ from wellread.ask.plan import catalogued
 from wellread.ask.retrieve.ranking import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.errors import UnknownCollectionError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
@@ -134,24 +133,6 @@ def test_each_row_has_a_line_and_counts_who_names_it(kb: KnowledgeBase) -> None:
     assert row.document_ids == node.documents
 
 
-def test_other_words_rank_by_search_and_by_who_is_named(kb: KnowledgeBase) -> None:
-    found = ask(kb, "Which tools or methods are about the drought?")
-    listed = list(rows(found))
-    assert "Rain barrel" in listed  # its own text does not say drought: the note names it
-    assert "Mulching" in listed
-    assert "Seed swap" not in listed
-    assert isinstance(found, AggregateResult)
-    assert "ranked by search" in found.method
-
-
-def test_what_is_ranked_by_search_is_less_sure_than_what_is_known(kb: KnowledgeBase) -> None:
-    known = ask(kb, "Which tools are there for water?")
-    ranked = ask(kb, "Which tools deal with the drought?")
-    assert isinstance(known, AggregateResult)
-    assert isinstance(ranked, AggregateResult)
-    assert ranked.certainty < 0.7 < known.certainty
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -165,14 +146,6 @@ def test_what_is_ranked_by_search_is_less_sure_than_what_is_known(kb: KnowledgeB
 )
 def test_a_condition_that_only_the_texts_tell_lists_nothing(kb: KnowledgeBase, text: str) -> None:
     assert catalogued(kb, read(kb, text)) is None
-
-
-def test_hits_are_of_the_listed_entities_first(kb: KnowledgeBase) -> None:
-    found = ask(kb, "What is there about water?")
-    listed = set(rows(found))
-    titles = [hit.document.title for hit in found.hits]
-    assert set(titles[:3]) == listed
-    assert len(found.hits) <= kb.settings.retrieval.top_k
 
 
 def test_other_collections_are_not_seen(kb: KnowledgeBase) -> None:
@@ -190,16 +163,3 @@ def test_the_askers_filters_and_the_questions_limits_hold(kb: KnowledgeBase) -> 
     assert set(rows(found)) == {"Drip hose"}
     limited = ask(kb, "What is there about water in spring?")
     assert set(rows(limited)) == {"Rain barrel", "Swale"}
-
-
-def test_bases_without_entities_and_unknown_ones(kb: KnowledgeBase) -> None:
-    assert catalogued(kb, read(kb, "What is there about water?", "pages")) is None
-    analysis = read(kb, "What is there about water?")
-    with pytest.raises(UnknownCollectionError):
-        catalogued(kb, replace(analysis, filters=Filters(collections=("nowhere",))))
-
-
-def test_asking_for_another_kind_of_document_lists_no_entities(kb: KnowledgeBase) -> None:
-    analysis = read(kb, "What is there about water?")
-    filters = Filters(collections=("garden",), kinds=("article",))
-    assert catalogued(kb, replace(analysis, filters=filters)) is None

@@ -17,18 +17,14 @@ from tests.doubles.evidence import evidence_of
 from wellread.ask.answer import answer, final
 from wellread.ask.verify.confidence import LIMIT_LEFT_OUT, confidence_of_verdicts, of_extracts
 from wellread.ask.write.extract_score import (
-    COLUMNS,
     FOLLOWING,
     MARKED,
-    MODES,
     NEAREST,
     READ,
     Readers,
     Window,
     carried_on,
-    comparable,
     judged,
-    learned,
     windows_of,
 )
 from wellread.ask.write.extracts import Extracts
@@ -83,10 +79,6 @@ def test_eight_windows_are_read_and_two_sentences_of_the_best_four_are_embedded(
     last = {window.texts[-1] for window in windows}
     assert last & {*embedder.passages}, "what the network marks is compared"
     assert len(found.windows) == NEAREST
-
-
-def test_only_the_shipped_embedder_has_cosines_that_the_weights_know() -> None:
-    assert not comparable(ReadableEmbedder())
 
 
 @given(st.integers(0, 39), st.integers(1, 8))
@@ -151,15 +143,6 @@ def test_extracts_are_as_sure_as_the_chance_that_they_hold_the_answer(tmp_path: 
     assert "about 90 find their answer here" in sure.reasoning
     assert (capped.score, capped.band) == (RELAXED, "medium")
     assert "a limit of the question had to be left out" in capped.reasoning
-
-
-def test_each_way_of_reading_has_weights_of_its_own() -> None:
-    known = learned()
-    assert set(known.score) == set(known.sure) == set(MODES)
-    for mode, columns in MODES.items():
-        used = [name for name, weight in zip(COLUMNS, known.score[mode], strict=True) if weight]
-        assert set(used) <= set(columns)
-    assert not comparable(ReadableEmbedder())
 
 
 def verdicts(*names: VerdictName) -> list[Verdict]:

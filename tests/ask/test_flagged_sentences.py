@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from wellread.ask.retrieve.rated_questions import (
-    NOTHING_FLAGGED,
     FlaggedSentences,
     flagged_from,
 )
@@ -61,9 +60,3 @@ def test_without_its_words_the_hash_tells() -> None:
     forgotten = flagged_from({sentence_hash(HARMFUL): ""})
     assert forgotten.holds(HARMFUL.upper())
     assert not forgotten.holds(f"So {HARMFUL}")
-
-
-def test_nothing_flagged_holds_nothing() -> None:
-    assert not NOTHING_FLAGGED
-    assert NOTHING_FLAGGED.places(["Anything."]) == frozenset()
-    assert NOTHING_FLAGGED.free(["Anything."]) == ("Anything.",)

@@ -56,18 +56,11 @@ def rewritten(question: str, *earlier: Turn) -> Rewritten:
         ("Where is it?", LIBRARY, "Where is the Northside Tool Library?"),
         ("What are its hours?", LIBRARY, "What are the Northside Tool Library's hours?"),
         ("And what did he say about tides?", SAID, "What did Tom Hale say about tides?"),
-        ("Which tides did he name?", SAID, "Which tides did Tom Hale name?"),
         ("How do they work?", WORK, "How do tool libraries work?"),
     ],
 )
 def test_pronouns_get_the_name_they_stand_for(question: str, earlier: Turn, text: str) -> None:
     assert rewritten(question, earlier).text == text
-
-
-def test_the_reason_names_what_was_put_in() -> None:
-    found = rewritten("Where is it?", LIBRARY)
-    assert found.changed
-    assert found.reasons == ("“it” is “the Northside Tool Library”",)
 
 
 def test_who_was_asked_about_comes_before_anyone_in_the_answer() -> None:
@@ -82,18 +75,14 @@ def test_who_was_asked_about_comes_before_anyone_in_the_answer() -> None:
     ("question", "earlier", "text"),
     [
         ("And in 2022?", HOMES, "How many homes were built in Berlin in 2022?"),
-        ("in 2022?", HOMES, "How many homes were built in Berlin in 2022?"),
         ("What about 2022?", HOMES, "How many homes were built in Berlin in 2022?"),
         ("What about Hamburg?", HOMES, "How many homes were built in Hamburg in 2021?"),
-        ("and in Hamburg?", HOMES, "How many homes were built in Hamburg in 2021?"),
         ("Why?", COUNCIL, "Why did the council reject the plan?"),
-        ("When?", COUNCIL, "When did the council reject the plan?"),
         ("By whom?", COUNCIL, "By whom did the council reject the plan?"),
         ("What about seed libraries?", WORK, "How do seed libraries work?"),
         ("And Rosa Vale?", SAID, "What did Rosa Vale say about solar panels?"),
         ("What about wind turbines?", SAID, "What did Tom Hale say about wind turbines?"),
         ("And the seed bank?", GROUNDS, "Who sweeps the seed bank?"),
-        ("What about the mill?", GROUNDS, "Who sweeps the mill?"),
     ],
 )
 def test_what_is_left_out_comes_from_the_last_question(
@@ -126,7 +115,6 @@ def test_after_a_count_which_ones_are_what_was_counted(question: str, last: str,
         ("Tell me more", LIBRARY),
         ("Who else works there?", LIBRARY),
         ("When did the second one open?", LIST),
-        ("And who pays for repairs?", LIBRARY),
         ("How much does membership cost?", LIBRARY),
     ],
 )
@@ -173,16 +161,13 @@ def test_no_text_of_a_source_is_put_into_a_question(question: str, answer: str) 
     "question",
     [
         "What is a tool library?",
-        "What is the seed library?",
         "How did Rosa Vale start her library?",
         "opening hours seed library",
         "What does the first article of the constitution say?",
         "Is it true that rents rise?",
         "How long does it take to build a home?",
         "What happens to a seed library when it closes?",
-        "Are there any rules for lenders?",
         "How many homes were built in Hamburg in 2020?",
-        "Which papers say that rents rise?",
         "Who won the award for IT?",
     ],
 )
@@ -190,18 +175,6 @@ def test_a_question_that_stands_alone_stays(question: str) -> None:
     for earlier in (LIBRARY, HOMES, LIST, SAID, REPORTED):
         found = rewritten(question, earlier)
         assert (found.text, found.changed) == (question, False)
-
-
-def test_without_earlier_turns_nothing_changes() -> None:
-    assert rewritten("Where is it?") == Rewritten(text="Where is it?")
-
-
-@pytest.mark.parametrize(
-    "question",
-    ["How much does the annual membership of a seed library cost?", "Who is Carl Dunn?"],
-)
-def test_a_question_that_says_enough_is_searched_for_alone(question: str) -> None:
-    assert rewritten(question, LIBRARY).searched == question
 
 
 WORDS = st.sampled_from(
@@ -221,13 +194,6 @@ def test_any_words_are_rewritten_without_fail(
     assert found == standalone(question, earlier, VOCABULARY, TODAY)
     assert found.changed == (found.text != question)
     assert found.changed <= bool(found.reasons)
-
-
-@settings(deadline=None)
-@given(question=st.text(max_size=80), answer=st.text(max_size=80))
-def test_any_text_is_taken(question: str, answer: str) -> None:
-    found = rewritten(question, Turn(question="Who is Rosa Vale?", answer=answer))
-    assert found.changed or found.text == question
 
 
 def test_a_new_topic_takes_the_pronouns_over() -> None:

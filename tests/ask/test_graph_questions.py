@@ -14,7 +14,6 @@ from wellread.ask.plan import clearly_related, find, relational
 from wellread.ask.retrieve.ranking import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.errors import UnknownCollectionError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
@@ -127,21 +126,16 @@ def names(found: Found) -> list[str]:
 
 ONE_HOP = {
     "What does Tempest night need?": ["Fog box", "Wind machine", "sea-cloth"],
-    "Which devices does Tempest night require?": ["Fog box", "Wind machine"],
     "Which plays need the wind machine?": ["Kite song", "Tempest night"],
     "What is the wind machine needed for?": ["Kite song", "Tempest night"],
     "Which plays cannot open without the fog box?": ["Paper moon", "Tempest night"],
     "Who pays for the fog box?": ["Lamp club"],
-    "Who is the fog box paid by?": ["Lamp club"],
-    "Who finances the fog box?": ["Lamp club"],
     "What gets money from the lamp club?": ["Fog box", "Wind machine"],
     "What does the lamp club own?": ["Barn stage"],
     "Who owns the barn stage?": ["Lamp club"],
     "What comes after Tempest night?": ["Paper moon"],
-    "What comes before Kite song?": ["Paper moon"],
     "Which play follows Paper moon?": ["Kite song"],
     "What is related to the wind machine?": ["Fog box"],
-    "To what is the fog box related?": ["Wind machine"],
     "Which plays are in the same season as the storm play?": ["Paper moon"],
     "Where is Kite song played?": ["Barn stage"],
     "What does the device Moth need?": ["Big motor"],
@@ -158,8 +152,6 @@ TWO_HOPS = {
     "Which plays need the same devices as Kite song?": ["Tempest night"],
     "What do Tempest night and Paper moon both need?": ["Fog box"],
     "Which devices do Tempest night and Kite song have in common?": ["Wind machine"],
-    "Which devices are needed for both Tempest night and Kite song?": ["Wind machine"],
-    "Who owns the stage where Kite song is played?": ["Lamp club"],
     "Which group does what Kite song needs get money from?": ["Lamp club"],
 }  # fmt: skip
 
@@ -191,12 +183,6 @@ def test_rows_tell_the_way_and_rest_on_the_documents_of_the_answers(kb: Knowledg
     assert found.number == 1
 
 
-def test_the_sentence_names_all_answers(kb: KnowledgeBase) -> None:
-    found = ask(kb, "Which devices does Tempest night require?")
-    assert isinstance(found, AggregateResult)
-    assert found.sentence == "Tempest night needs 2 devices: Fog box and Wind machine."
-
-
 def test_what_is_not_there_yet_is_named_with_a_note(kb: KnowledgeBase) -> None:
     found = ask(kb, "What does Tempest night need?")
     assert any("sea-cloth" in note and "without an entry" in note for note in found.notes)
@@ -215,13 +201,6 @@ def test_a_way_between_two_names(kb: KnowledgeBase) -> None:
     assert "connected in 2 steps" in found.sentence
     far = ask(kb, "How is the round hall related to the big motor?")
     assert [len(path.steps) for path in far.paths] == [3]
-
-
-def test_no_way_is_said_to_be_none(kb: KnowledgeBase) -> None:
-    found = ask(kb, "What connects the play Moth with the round hall?")
-    assert isinstance(found, AggregateResult)
-    assert found.sentence.startswith("No way of four steps or less connects")
-    assert found.paths == ()
 
 
 def test_yes_with_the_edge_and_no_with_the_nearest_way(kb: KnowledgeBase) -> None:
@@ -246,41 +225,6 @@ def test_words_inside_a_name_or_apart_from_it_do_not_mislead(kb: KnowledgeBase) 
     assert names(plays) == ["Paper moon", "Tempest night"]
     shared = ask(kb, "Which other plays share a season with Tempest night?")
     assert names(shared) == ["Paper moon"]
-
-
-def test_a_name_with_two_meanings_follows_both_and_says_so(kb: KnowledgeBase) -> None:
-    analysis = read(kb, "What is near Moth?")
-    span = analysis.entities[0].span
-    both = [
-        node for name in ("moth", "moth-lamp") if (node := kb.catalogue.graph.entity("open", name))
-    ]
-    entities = tuple(
-        replace(
-            analysis.entities[0], span=span, entity_id=node.id, title=node.title, type=node.type
-        )
-        for node in both
-    )
-    found = relational(
-        kb,
-        replace(
-            analysis,
-            question="What does Moth need?",
-            entities=tuple(replace(one, span=Span(start=10, end=14)) for one in entities),
-        ),
-    )
-    assert found is not None
-    assert names(found) == ["Big motor"]  # only one of them needs anything, so there is no doubt
-    assert found.notes == ()
-    narrowed = relational(
-        kb,
-        replace(
-            analysis,
-            question="What does the play Moth need?",
-            entities=tuple(replace(one, span=Span(start=19, end=23)) for one in entities),
-        ),
-    )
-    assert narrowed is not None
-    assert not isinstance(narrowed, AggregateResult)  # the play needs nothing
 
 
 def test_relations_without_a_declared_inverse_are_read_backwards_too(kb: KnowledgeBase) -> None:
@@ -321,12 +265,6 @@ def test_an_entity_of_another_collection_is_never_walked_from(kb: KnowledgeBase)
     assert relational(kb, replace(outside, filters=Filters(collections=("open",)))) is None
 
 
-def test_an_unknown_collection_is_refused(kb: KnowledgeBase) -> None:
-    analysis = read(kb, "What does Kite song need?")
-    with pytest.raises(UnknownCollectionError):
-        relational(kb, replace(analysis, filters=Filters(collections=("nowhere",))))
-
-
 def test_the_askers_filters_hold_for_the_answers(kb: KnowledgeBase) -> None:
     analysis = read(kb, "Which plays need the wind machine?")
     filters = Filters(collections=("open",), taxonomy=(("season", "summer"),))
@@ -355,18 +293,6 @@ def test_a_limit_in_the_words_is_let_go_of_when_nothing_meets_it(kb: KnowledgeBa
     assert [one.value for one in let_go.relaxed] == ["season: spring"]
 
 
-def test_passages_are_of_the_name_and_of_the_answers(kb: KnowledgeBase) -> None:
-    found = ask(kb, "Which devices does Tempest night require?")
-    titles = [hit.document.title for hit in found.hits]
-    assert titles[0] == "Tempest night"
-    assert set(titles) == {"Tempest night", "Fog box", "Wind machine"}
-    assert len(found.hits) <= kb.settings.retrieval.top_k
-    assert [look.purpose for look in found.traces] == [
-        "what the named entities say",
-        "what the entities found say",
-    ]
-
-
 def test_a_word_that_fits_no_relation_is_told_and_texts_are_searched(kb: KnowledgeBase) -> None:
     found = ask(kb, "Who painted the wind machine?")
     assert not isinstance(found, AggregateResult)
@@ -375,21 +301,11 @@ def test_a_word_that_fits_no_relation_is_told_and_texts_are_searched(kb: Knowled
     assert {path.steps[0].name for path in found.paths} >= {"Lamp club", "Big motor"}
 
 
-def test_no_word_for_a_relation_at_all_asks_the_texts_and_shows_ways(kb: KnowledgeBase) -> None:
-    found = ask(kb, "What about Big motor?")
-    assert not isinstance(found, AggregateResult)
-    assert {path.steps[-1].name for path in found.paths} == {"Moth lamp", "Wind machine"}
-
-
 def test_nothing_in_the_graph_goes_on_to_the_texts_with_a_note(kb: KnowledgeBase) -> None:
     found = ask(kb, "What does the big motor own?")
     assert not isinstance(found, AggregateResult)
     assert found.hits
     assert any("has nothing for Big motor" in note for note in found.notes)
-
-
-def test_a_question_without_a_name_is_for_others(kb: KnowledgeBase) -> None:
-    assert relational(kb, read(kb, "Who needs what?")) is None
 
 
 def test_only_what_is_wholly_understood_is_clear(kb: KnowledgeBase) -> None:

@@ -215,13 +215,6 @@ async def test_what_was_withheld_is_counted(obey: Obey) -> None:
     assert heard.done.dropped_sentences == 2
 
 
-async def test_the_model_claims_what_it_likes_beside_our_figure(obey: Obey) -> None:
-    heard = await obey(named("markdown-sure"))
-    assert "confidence" in heard.orders
-    assert heard.done.confidence.model_claim == 1.0
-    assert heard.done.confidence.score < 1.0
-
-
 async def test_all_plants_at_once_change_nothing_either(poisoned: Path) -> None:
     model = ObedientModel()
     with open_kb(poisoned, overrides=ASK, embedder=ReadableEmbedder(), model=model) as kb:

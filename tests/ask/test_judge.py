@@ -75,11 +75,9 @@ def entry(verdict: str, quote: str = "", **more: object) -> dict[str, object]:
     ("given", "name", "method"),
     [
         (entry("supported", QUOTE), "supported", "judge"),
-        (entry("supported", "“was bought  for 2.6 million\neuros in 2021”"), "supported", "judge"),
         (entry("partial", QUOTE, missing="that the council paid"), "partial", "judge"),
         (entry("unsupported", QUOTE), "unsupported", "judge"),
         (entry("supported", "was bought for nothing in 2021"), "not_checked", "nearest"),
-        (entry("supported", "ferry"), "not_checked", "nearest"),
         (entry("supported"), "not_checked", "nearest"),
         (entry("splendid", QUOTE), "not_checked", "nearest"),
         ({**entry("supported", QUOTE), "number": 7}, "not_checked", "nearest"),
@@ -164,7 +162,6 @@ async def test_a_passage_with_another_value_is_a_conflict_with_both_quotations(h
     ("judge", "said"),
     [
         (lambda _: ModelError("on fire"), "on fire"),
-        (lambda _: "I think it is fine.", "cannot be read"),
         (lambda _: '{"verdicts": []}', "cannot be read"),
         (lambda _: "", "cannot be read"),
     ],

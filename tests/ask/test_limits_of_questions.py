@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from hypothesis import strategies as st
 from wellread.ask.retrieve import relax
 from wellread.ask.retrieve.relax import narrowed, search_within
 from wellread.ask.retrieve.search import Searched, look
-from wellread.errors import UnknownCollectionError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
@@ -99,11 +97,6 @@ def test_the_askers_own_filters_are_never_let_go_of(kb: KnowledgeBase) -> None:
     assert found.filters.authors == ("Nobody Known",)
 
 
-def test_a_collection_that_is_not_there_is_an_error(kb: KnowledgeBase) -> None:
-    with pytest.raises(UnknownCollectionError):
-        search_within(kb, asking(filters=Filters(collections=("country",))), "opened", 10)
-
-
 def test_limits_that_exclude_each_other_leave_nothing() -> None:
     assert narrowed(Filters(), [year(2023), year(2024)]) is None
     assert (
@@ -158,13 +151,6 @@ def test_what_passes_both_passes_the_joined_and_nothing_else(
         assert lets_through(joined, author, at) == passes
 
 
-def test_names_are_the_same_in_any_case(kb: KnowledgeBase) -> None:
-    own = Filters(collections=("town",), speakers=("INES ROTH",))
-    found = search_within(kb, asking(said_by("Ines Roth"), filters=own), "crane", 10)
-    assert found.relaxed == ()
-    assert "crane" in found.hits[0].passage.text
-
-
 def test_a_limit_is_tried_alone_at_most_once(
     kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,9 +170,3 @@ def test_a_limit_is_tried_alone_at_most_once(
     alone = limit("author", "Nobody", Filters(authors=("Nobody",)))
     assert search_within(kb, asking(alone), "opened", 10).hits
     assert tried == ["the question", "the question"]
-
-
-def test_joining_nothing_changes_nothing() -> None:
-    own = Filters(collections=("town",), speakers=("Ines Roth",))
-    assert narrowed(own, []) == own
-    assert narrowed(own, [limit("kind", "", Filters())]) == replace(own)

@@ -54,13 +54,9 @@ async def ask(kb: KnowledgeBase, question: str) -> dict[str, Any]:
     ("question", "told", "not_told"),
     [
         ("What did the council decide in May 2025?", COUNCIL, "mended"),
-        ("What did the council decide on 6 May 2025?", COUNCIL, "mended"),
-        ("What did the council decide on May 6, 2025?", COUNCIL, "mended"),
         ("What did the council decide on 2025-05-06?", COUNCIL, "mended"),
         ("What did the council decide on 06.05.2025?", COUNCIL, "mended"),
         ("Who mended the wheel in June 2025?", "Alder Yard", "Rook Works"),
-        ("Who mended the wheel on 4 May 2025?", "Rook Works", "Alder Yard"),
-        ("How much did the repair cost in May 2025?", "900 pounds", "70 pounds"),
         ("What does the weir survey cost according to the talk of 6 May 2025?", "310", "900"),
         ("What is the kiln fired with according to Nia Holt?", "fired with peat", "mended"),
     ],

@@ -12,15 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.errors import RequestError, UnknownCollectionError, UnknownNameError
+from wellread.errors import RequestError, UnknownNameError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.library.named_things import (
     known_values,
     listed,
     named_document,
-    near,
-    pair_of,
     topics,
     whole,
 )
@@ -152,27 +150,6 @@ def test_a_first_name_of_two_people_is_refused_unless_the_collection_has_one(
         known_values(kb, Filters(speakers=("Eva Lund",), collections=("south",)))
 
 
-def test_limits_without_names_need_no_look_at_the_documents(kb: KnowledgeBase) -> None:
-    limits = Filters(kinds=("article",), published_from=day(1, 1))
-    assert known_values(kb, limits) is limits
-    with pytest.raises(UnknownCollectionError):
-        known_values(kb, Filters(collections=("west",)))
-
-
-def test_a_field_is_a_name_and_a_value() -> None:
-    assert pair_of(" scale = town=city ") == ("scale", "town=city")
-    for odd in ("scale", "scale=", "=town"):
-        with pytest.raises(RequestError, match="not a field with a value"):
-            pair_of(odd)
-
-
-def test_names_that_look_alike_are_offered_best_first() -> None:
-    known = ["Ada Byron", "Adam Bryson", "Zoe", "Ada Byron"]
-    assert near("ada byrom", known) == ["Ada Byron", "Adam Bryson"]
-    assert near("zzzz", known) == []
-    assert near("", known) == []
-
-
 def test_of_documents_with_one_title_the_newest_is_meant(kb: KnowledgeBase) -> None:
     notes = named_document(kb, "weekly NOTES")
     assert notes.facts.published_at == day(1, 17)
@@ -251,29 +228,6 @@ def test_what_one_person_says_in_two_paragraphs_is_one_turn(kb: KnowledgeBase) -
     ]
 
 
-def test_lists_go_on_where_the_page_before_ended(kb: KnowledgeBase) -> None:
-    limits = Filters(collections=("north",))
-    whole_list = newest(kb, limits, limit=50)
-    assert whole_list.total == len(whole_list.results) == 10
-    days = [one.hit.document.published_at for one in whole_list.results if one]
-    dated = [moment for moment in days if moment]
-    assert dated == sorted(dated, reverse=True)
-    assert days[-2:] == [None, None]
-    pages = [newest(kb, limits, limit=3, offset=start).results for start in (0, 3, 6, 9)]
-    assert [one.hit.passage.id for page in pages for one in page] == [
-        one.hit.passage.id for one in whole_list.results
-    ]
-
-
-def test_of_a_topic_what_most_documents_name_comes_first(kb: KnowledgeBase) -> None:
-    (north,) = topics(kb, ("north",))
-    assert [(node.title, total.documents) for node, total in north.entities] == [
-        ("Big Crane", 2),
-        ("Nets", 1),
-    ]
-    assert [node.id for node, _ in topics(kb, entities=1)[0].entities] == ["machines/big"]
-
-
 # --- timelines -------------------------------------------------------------------------------
 
 
@@ -334,15 +288,6 @@ def test_a_collection_goes_before_an_entity_of_its_name(kb: KnowledgeBase) -> No
     assert timeline(kb, "south", Window(), taken="entity").id == "machines/big"
 
 
-def test_an_entity_goes_before_a_story_of_its_name(kb: KnowledgeBase) -> None:
-    assert timeline(kb, "cheese fair opens", Window()).others == ("story",)
-    fair = timeline(kb, "cheese fair opens", Window(), taken="story")
-    assert [(f"{one.at:%m-%d}", one.repeats) for one in fair.entries] == [
-        ("03-05", False),
-        ("03-06", True),
-    ]
-
-
 def test_a_collection_is_told_by_its_stories(kb: KnowledgeBase) -> None:
     found = timeline(kb, "NORTH", Window())
     assert (found.id, found.counted, found.undated) == ("north", "documents", 2)
@@ -390,26 +335,3 @@ def test_every_word_is_in_one_turn_of_who_says_it(talk: tuple[Document, list[Spa
                 if isinstance(mark, SpeakerMark) and mark.start <= place < mark.end
             }
             assert speaker in (names or {""})
-
-
-def test_a_turn_ends_where_another_speaks_or_nobody_does() -> None:
-    text = "Hello. Hi. Good. (music) Bye."
-    document = Document(
-        collection="c",
-        uri="u",
-        kind="transcript",
-        title="t",
-        text=text,
-        marks=tuple(
-            SpeakerMark(start=text.index(said), end=text.index(said) + len(said), speaker=name)
-            for said, name in (("Hello.", "Ana"), ("Hi.", "Ben"), ("Good.", "Ben"), ("Bye.", "Ben"))
-        ),
-    )
-    turns = turn_spans(document, [Span(start=0, end=21), Span(start=21, end=len(text))])
-    assert [(speaker, span.of(text)) for speaker, span in turns] == [
-        ("Ana", "Hello."),
-        ("Ben", "Hi. Good."),
-        ("", "(mus"),
-        ("", "ic)"),
-        ("Ben", "Bye."),
-    ]

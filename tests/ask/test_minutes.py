@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
-from pathlib import Path
 
 import pytest
 
 from wellread.ask.answer import answer, final
-from wellread.ask.understand.question_parts import goes_on
 from wellread.ask.understand.rewrite import Turn, standalone
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ingest.loaders.front_matter import date_in_name
@@ -70,7 +68,6 @@ async def ask(kb: KnowledgeBase, question: str) -> Answer:
     "question",
     [
         "Sum up what was settled at the meeting in May 2024.",
-        "Summarize the minutes of 13 May 2024.",
         "What was discussed at the meeting of 13 May 2024?",
     ],
 )
@@ -125,36 +122,6 @@ async def test_what_is_to_be_done_follows_what_is_wrong(kb: KnowledgeBase) -> No
     ]
 
 
-async def test_who_goes_on_speaking_says_what_is_to_be_done(tmp_path: Path) -> None:
-    (tmp_path / "workshop.vtt").write_text(
-        "WEBVTT\n\n00:01.000 --> 00:09.000\n<v Ove Lund>When the bilge pump hums, it is stuck."
-        " Take the lid off and rinse it.\n\n00:10.000 --> 00:12.000\n<v Ida Falk>Lunch is late.\n",
-        encoding="utf-8",
-    )
-    low = {"qa": {"confidence_threshold": 0.0}}
-    with open_kb(tmp_path / "home", overrides=low, embedder=ReadableEmbedder()) as talk:
-        add(talk, [str(tmp_path / "workshop.vtt")])
-        given = await ask(talk, "What should I do when the bilge pump hums?")
-    assert [one.text for one in given.sentences if one.marked] == [
-        "When the bilge pump hums, it is stuck.",
-        "Take the lid off and rinse it.",
-    ]
-    assert "**Ida Falk:** Lunch" in given.text
-
-
-async def test_no_heading_in_capitals_is_an_answer(kb: KnowledgeBase) -> None:
-    given = await ask(kb, "What does the rowing club of the sound do?")
-    marked = [one.text for one in given.sentences if one.marked]
-    assert marked
-    assert "ROWING CLUB OF THE SOUND" not in marked
-
-
-async def test_papers_that_came_as_other_kinds(kb: KnowledgeBase) -> None:
-    given = await ask(kb, "How many papers are about the regatta?")
-    assert given.text.startswith("There is 1 document about “regatta”.")
-    assert given.confidence.score < 0.8
-
-
 @pytest.mark.parametrize(
     ("before", "said", "question", "alone"),
     [
@@ -185,12 +152,6 @@ def test_what_a_pronoun_stands_for(before: str, said: str, question: str, alone:
             "And what do they want for it?",
             "What do they want for our roof?",
         ),
-        (
-            "Who runs the ferry?",
-            "And how long have they run it?",
-            "How long have they run the ferry?",
-        ),
-        ("Who built the piers?", "And what did they cost?", "What did the piers cost?"),
         ("What did the council decide?", "And when did they vote?", "When did the council vote?"),
         (
             "What does Holm & Daughters sell?",
@@ -204,11 +165,3 @@ def test_they_stands_for_several_or_a_body_of_people(
 ) -> None:
     turns = [Turn(question=before)]
     assert standalone(question, turns, Vocabulary(), date(2026, 1, 1)).text == alone
-
-
-def test_a_second_question_with_a_pronoun_goes_on() -> None:
-    assert goes_on("how much may it cost to produce?", "What should the new radio sell for?")
-    assert goes_on("who had suggested that figure?", "How much did the fee go up?")
-    assert goes_on("how much dearer?", "How much quieter is the Pro than the plain one?")
-    assert not goes_on("what is consent?", "What is a role?")
-    assert not goes_on("who owns the ferry?", "What should the new radio sell for?")

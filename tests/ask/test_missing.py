@@ -68,11 +68,6 @@ async def test_the_part_of_a_question_that_nothing_answers_is_named(kb: Knowledg
     assert "no source answers the part “Who paid the carpenters?”" in given.data_gaps
 
 
-async def test_a_question_answered_in_both_parts_has_no_gap(kb: KnowledgeBase) -> None:
-    given = await ask(kb, "When was the boathouse rebuilt and how many rowing boats does it keep?")
-    assert not given.data_gaps
-
-
 async def test_a_draft_of_which_nothing_is_borne_out_is_shown_as_that(tmp_path: Path) -> None:
     (tmp_path / "boathouse.md").write_text(TEXT, encoding="utf-8")
     judge = judging({"number": 1, "verdict": "unsupported", "quote": "nine rowing boats"})

@@ -107,16 +107,3 @@ def test_how_a_time_is_named(filters: Filters, matching: list[str], other: list[
     assert named is not None
     assert [text for text in matching if not named.search(text)] == []
     assert [text for text in other if named.search(text)] == []
-
-
-@pytest.mark.parametrize(
-    "filters",
-    [
-        Filters(),
-        Filters(published_from=YEAR.published_from),
-        window((2024, 5, 7), (2024, 5, 9)),
-        window((2020, 1, 1), (2024, 12, 31)),
-    ],
-)
-def test_other_windows_have_no_name(filters: Filters) -> None:
-    assert period_named("What opened then?", filters) is None

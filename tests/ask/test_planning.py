@@ -75,9 +75,7 @@ def writer(planner: Planner | None = None) -> ScriptedModel:
         ("What is the Tug Heron used for?", [ROSA]),
         ("What did the Ferry Osprey cost? When was the Tug Heron built?", []),
         ("How many ships are there?", []),
-        ("Which ships are at the north quay?", []),
         ("Is there anything about lighthouses?", []),
-        ("Who is at the helm of the Ferry Osprey?", []),
         ("Wie viel hat die Osprey gekostet?", []),
     ],
 )
@@ -123,14 +121,11 @@ async def test_a_follow_up_is_asked_in_words_that_stand_alone(home: Path) -> Non
     [
         "",
         '{"questions": [{"question": "Where does',
-        "She lives at the harbour.",
-        json.dumps({"questions": "one"}),
         json.dumps({"questions": [{"question": "What is the password of the server?"}]}),
         json.dumps({"questions": [{"question": "Where does Rosa Vale of Atlantis live?"}]}),
         json.dumps({"questions": [{"question": "Where did Rosa Vale live in 1987?"}]}),
         json.dumps({"questions": [{"question": f"{WHO} See https://evil.example/?q=1"}]}),
         json.dumps({"questions": [{"question": "CALL: curl '/api/entities/Rosa' where live"}]}),
-        json.dumps({"questions": [{"question": WHO, "search": "www.evil.example"}]}),
         ModelError("no route to the server"),
     ],
 )
@@ -189,18 +184,6 @@ COUNT = {"form": "count", "of": "ships"}
                 }
             },
             "Ferry Osprey",
-        ),
-        (
-            "Which ships pull barges, the newest first?",
-            {
-                "query": {
-                    "form": "list",
-                    "about": {"names": ["barges"]},
-                    "order": "newest",
-                    "limit": 1,
-                }
-            },
-            "Tug Heron",
         ),
     ],
 )
@@ -278,11 +261,3 @@ async def test_the_call_is_recorded_counted_and_dropped_when_money_is_short(home
         assert [call.purpose for call in calls] == purposes
         assert given.usage.cost == pytest.approx(sum(call.cost for call in calls))
         assert ("is left of the budget" in "".join(given.failures)) == (spent > 0)
-
-
-async def test_who_forbids_models_is_read_by_patterns(home: Path) -> None:
-    model = writer()
-    with open_kb(home, embedder=ReadableEmbedder(), model=model) as kb:
-        asked_so = Question(text=SHE, history=(ROSA,), models=False)
-        assert (await final(answer(kb, asked_so))).standalone == WHO
-    assert not model.planned

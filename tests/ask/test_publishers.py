@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import date
 
 import pytest
 
 from wellread.ask.answer import answer, final
-from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.mentions import published_of
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ingest.run import add
@@ -60,13 +58,10 @@ def meant(kb: KnowledgeBase, question: str) -> list[str]:
         ("What has the Daily Beacon written in March 2025?", ["Daily Beacon"]),
         ("What did the Hill Times say about the fire?", ["Hill Times"]),
         ("How long did the mill burn, according to the Beacon?", ["Beacon"]),
-        ("Which articles were published by Hill Times?", ["Hill Times"]),
         ("What did the council publish in March?", ["council"]),
         ("Are there council notices about bins?", ["council"]),
         ("Did the beacon on the hill burn?", []),
-        ("Who saw the beacon?", []),
         ("Is the council stingy?", []),
-        ("Are there council articles about bins?", []),
         ("What did the Herald report?", []),
     ],
 )
@@ -91,11 +86,3 @@ async def test_a_source_type_is_called_by_its_last_word(kb: KnowledgeBase, noun:
     given = await ask(kb, f"How many {noun} are there?")
     assert given.answered_by == CATALOGUE
     assert "2 public notices" in given.text
-
-
-def test_a_person_of_that_name_comes_first(kb: KnowledgeBase) -> None:
-    known = vocabulary_of(kb)
-    question = "What did the Beacon report?"
-    read = analyse(Question(text=question), known, date(2025, 4, 5))
-    assert [one.kind for one in read.constraints] == ["author"]
-    assert not list(published_of(question, known, [read.constraints[0].span]))

@@ -6,18 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.doubles.evidence import evidence_of
 
 from wellread.ask.retrieve import ranking
 from wellread.ask.retrieve.ranking import merged, pack, varied, with_neighbours
-from wellread.ask.retrieve.search import search
-from wellread.errors import UnknownCollectionError
 from wellread.ingest.run import add
 from wellread.kb import open_kb
-from wellread.store.catalogue import Catalogue
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Candidate, Filters, Hit, Span
 
@@ -50,22 +46,11 @@ def test_weighted_adds_scaled_scores() -> None:
     assert [(place.name, place.rank) for place in fused[0].ranks] == [("text", 2), ("vector", 1)]
 
 
-def test_weight_zero_leaves_the_other_order() -> None:
-    lists = {"text": listed(("a", 3.0), ("b", 2.0)), "vector": listed(("b", 1.0), ("a", 0.5))}
-    assert order(ranking.weighted(lists, {"text": 1.0, "vector": 0.0})) == ["a", "b"]
-    assert order(ranking.weighted(lists, {"text": 0.0, "vector": 1.0})) == ["b", "a"]
-
-
 def test_reciprocal_rank_uses_places_only() -> None:
     lists = {"text": listed(("a", 99.0), ("b", 1.0)), "vector": listed(("b", 0.9), ("c", 0.8))}
     fused = ranking.reciprocal_rank(lists)
     assert order(fused) == ["b", "a", "c"]
     assert fused[0].score == 1 / 62 + 1 / 61
-
-
-def test_one_list_or_none() -> None:
-    assert order(ranking.weighted({"text": listed(("a", 1.0))}, {"text": 0.5})) == ["a"]
-    assert ranking.weighted({"text": [], "vector": []}, {"text": 1.0}) == []
 
 
 names = st.text(alphabet="abcdefgh", min_size=1, max_size=2)
@@ -101,11 +86,6 @@ def test_diversity_puts_a_repeat_behind_something_new() -> None:
     assert ranking.diversify(scores, similarity, limit=1, relevance=0.5) == [0]
 
 
-def test_overlap_is_jaccard() -> None:
-    assert ranking.overlap(frozenset("ab"), frozenset("bc")) == 1 / 3
-    assert ranking.overlap(frozenset(), frozenset("a")) == 0.0
-
-
 TEXTS = (
     "The ferry Osprey leaves the harbour at six every single morning.",
     "Bread dough rises because of yeast.",
@@ -137,19 +117,6 @@ def test_beyond_the_limit_hits_are_dropped_and_told() -> None:
     assert [(each.hit.passage.text, each.why) for each in dropped] == [
         (TEXTS[3], "not among the best 3")
     ]
-
-
-def test_a_given_order_is_kept_whatever_the_scores_say() -> None:
-    turned = hits_of(*TEXTS)[::-1]
-    kept, _ = varied(turned, 2, 1.0)
-    assert kept == turned[:2]
-
-
-def test_less_relevance_prefers_what_differs() -> None:
-    one, like, other = TEXTS[0], TEXTS[3], TEXTS[1]
-    hits = hits_of(one, like, other)
-    assert texts_of(varied(hits, 2, 0.99)[0]) == [one, like]
-    assert texts_of(varied(hits, 2, 0.3)[0]) == [one, other]
 
 
 @given(
@@ -190,15 +157,6 @@ def test_the_best_piece_comes_first_and_is_cut_after_a_whole_sentence(tmp_path: 
     assert len(only) <= 600
 
 
-def test_a_small_budget_holds_each_side_of_a_comparison(tmp_path: Path) -> None:
-    one, other = packed(tmp_path, 2)
-    assert LONG.startswith(one)
-    assert OTHER.startswith(other)
-    assert len(one) + len(other) <= 600
-    assert one.endswith(".")
-    assert other.endswith(".")
-
-
 def test_what_stands_around_the_best_pieces_follows_where_there_is_room(tmp_path: Path) -> None:
     parts = [
         f"## Part {number}\n\n{f'The quay has bolt number {number}. ' * 10}" for number in range(9)
@@ -229,22 +187,3 @@ def test_what_was_found_far_below_the_best_is_not_shown_to_a_model(tmp_path: Pat
     with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
         assert with_neighbours(kb, [*pieces, weak]) == pieces
         assert with_neighbours(kb, [*pieces, last]) == [*pieces, last]
-
-
-def test_a_filter_by_collection_counts_no_documents(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    note = tmp_path / "note.md"
-    note.write_text("The ferry leaves at noon.", encoding="utf-8")
-    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
-        add(kb, [str(note)], collection="harbour")
-
-        def refuse(_: Catalogue) -> None:
-            raise AssertionError("every document was counted")
-
-        monkeypatch.setattr(Catalogue, "stats", refuse)
-        (hit,) = search(kb, "When does the ferry leave?", Filters(collections=("harbour",)))
-        assert hit.passage.text == "The ferry leaves at noon."
-        with pytest.raises(UnknownCollectionError, match="nowhere") as raised:
-            search(kb, "ferry", Filters(collections=("nowhere",)))
-        assert "harbour" in str(raised.value.hint)

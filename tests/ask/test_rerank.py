@@ -82,60 +82,11 @@ def test_the_reranker_alone_decides_at_weight_one() -> None:
     assert note == ""
 
 
-def test_the_search_alone_decides_at_weight_zero() -> None:
-    found, _ = reranked(Fixed([1, 3, 2]), "q", hits_of(0.9, 0.8, 0.5), 10, 0.0)
-    assert names(found) == "abc"
-    assert [each.score for each in found] == pytest.approx([0.9, 0.8, 0.5])
-
-
 def test_between_them_both_count() -> None:
     # Search 1, 0.75, 0; reranker 0, 0.5, 1: joined 0.5, 0.625, 0.5.
     found, _ = reranked(Fixed([-4, 0, 4]), "q", hits_of(0.9, 0.8, 0.5), 10, 0.5)
     assert names(found) == "bac"
     assert [each.score for each in found] == pytest.approx([0.9, 0.5, 0.5])
-
-
-def test_scores_keep_their_range_and_fall_to_the_rest() -> None:
-    found, _ = reranked(Fixed([0, 10, 9]), "q", hits_of(0.9, 0.8, 0.5, 0.4, 0.3), 3, 1.0)
-    assert names(found) == "bcade"
-    assert [each.score for each in found] == pytest.approx([0.9, 0.86, 0.5, 0.4, 0.3])
-
-
-def test_only_the_first_are_read() -> None:
-    reranker = Fixed([1, 2])
-    hits = hits_of(0.9, 0.8, 0.7)
-    found, _ = reranked(reranker, "q", hits, 2, 1.0)
-    assert names(found) == "bac"
-    assert [len(texts) for texts in reranker.read] == [2]
-    assert found[2] is hits[2]
-
-
-def test_every_reranked_hit_explains_itself() -> None:
-    found, _ = reranked(Fixed([1, 3, 2]), "q", hits_of(0.9, 0.8, 0.5), 10, 0.0)
-    text = [ListRank(name="text", rank=3, score=score) for score in (0.9, 0.8, 0.5)]
-    assert [each.ranks for each in found] == [
-        (text[0], ListRank(name="rerank", rank=3, score=1.0)),
-        (text[1], ListRank(name="rerank", rank=1, score=3.0)),
-        (text[2], ListRank(name="rerank", rank=2, score=2.0)),
-    ]
-    assert {each.similarity for each in found} == {0.5}
-
-
-def test_a_second_time_leaves_one_place() -> None:
-    once, _ = reranked(Fixed([1, 2]), "q", hits_of(0.9, 0.8), 10, 1.0)
-    twice, _ = reranked(Fixed([1, 2]), "q", once, 10, 1.0)
-    assert names(twice) == "ab"
-    assert [place.name for place in twice[0].ranks] == ["text", "rerank"]
-    assert twice[0].ranks[-1].score == 2.0
-
-
-def test_equal_scores_keep_the_order() -> None:
-    found, _ = reranked(Fixed([2, 2, 2]), "q", hits_of(0.9, 0.8, 0.5), 10, 1.0)
-    assert names(found) == "abc"
-    assert [each.ranks[-1].rank for each in found] == [1, 2, 3]
-    found, _ = reranked(Fixed([1, 2, 2]), "q", hits_of(0.5, 0.5, 0.5), 10, 1.0)
-    assert names(found) == "bca"
-    assert {each.score for each in found} == {0.5}
 
 
 def test_title_headings_and_text_are_read() -> None:
@@ -181,11 +132,6 @@ def test_a_reranker_that_breaks_its_promise_is_a_failure(scores: object) -> None
     found, note = reranked(Fixed(scores), "q", hits, 10, 1.0)
     assert found == hits
     assert "fixed" in note
-
-
-def test_a_defect_is_not_hidden() -> None:
-    with pytest.raises(LookupError):
-        reranked(Failing(LookupError("a defect")), "q", hits_of(0.9, 0.8), 10, 1.0)
 
 
 @given(
@@ -234,14 +180,3 @@ def test_without_settings_the_reader_that_comes_along_reads(tmp_path: Path) -> N
     with open_kb(tmp_path, overrides=plain, embedder=ReadableEmbedder()) as kb:
         assert kb.reader.identity == "lexical"
         assert kb.passage_reader is None
-
-
-def test_a_stand_in_comes_first(tmp_path: Path) -> None:
-    double = ReadableReader()
-    with open_kb(
-        tmp_path,
-        overrides={"reader": {"relevance": "trained"}},
-        embedder=ReadableEmbedder(),
-        reader=double,
-    ) as kb:
-        assert kb.reader is double

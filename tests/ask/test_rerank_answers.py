@@ -89,10 +89,3 @@ async def test_one_that_fails_leaves_the_order_and_the_answer_says_so(home: Path
     assert "the order is the search's own" in note
     assert "start the server" in note
     assert given.answered_by == "extractive"
-
-
-async def test_of_several_searches_a_failure_is_told_once(home: Path) -> None:
-    with opened(home, Failing()) as kb:
-        question = Question(text="What is the difference between the ferry and the pier?")
-        given = await final(answer(kb, question))
-    assert len([note for note in given.notes if "the reader failed" in note]) == 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -17,9 +16,9 @@ from wellread.ask.write.extracts import SAID, Extracts, extracts_of
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.types import Filters, Span
+from wellread.types import Filters
 from wellread.values.answers import Question
-from wellread.values.question import Analysis, Constraint
+from wellread.values.question import Analysis
 
 TOWN = Filters(collections=("town",))
 # The trams outscore the ferries in every list, so only turns give the ferries a place.
@@ -94,24 +93,6 @@ def test_a_comparison_stays_within_its_collection(kb: KnowledgeBase) -> None:
     assert found.notes == ("nothing was found about “balloon”",)
 
 
-def test_a_limit_that_nothing_meets_is_told_once(kb: KnowledgeBase) -> None:
-    in_1990 = Constraint(
-        kind="time",
-        span=Span(start=0, end=1),
-        value="1990",
-        filters=Filters(published_to=datetime(1990, 12, 31, tzinfo=UTC)),
-    )
-    asked = asking("Compare trams and ferry", "trams", "ferry")
-    found = compare(kb, replace(asked, constraints=(in_1990,)))
-    assert found is not None
-    assert found.relaxed == (in_1990,)
-    assert {hit.document.title.split()[0] for hit in found.hits} == {"Trams", "Ferries"}
-
-
-def test_without_two_sides_it_is_no_comparison(kb: KnowledgeBase) -> None:
-    assert compare(kb, asking("Compare the trams", "trams")) is None
-
-
 def test_a_synthesis_rests_on_few_sources_that_differ(kb: KnowledgeBase) -> None:
     found = synthesis(kb, asking("What do sources say of costs of trams and ferries?"))
     assert found is not None
@@ -130,22 +111,7 @@ def test_a_synthesis_shows_each_source_that_is_about_it(
     assert (shown.confidence >= SAID) == (sources > 1)
 
 
-def test_a_synthesis_of_nothing_leaves_it_to_others(kb: KnowledgeBase) -> None:
-    nothing = Filters(collections=("town",), authors=("Nobody",))
-    assert synthesis(kb, asking("What do sources say?", filters=nothing)) is None
-
-
 async def test_the_answer_says_what_is_missing(kb: KnowledgeBase) -> None:
     question = Question(text="What is the difference between trams and zeppelins?", filters=TOWN)
     given: Any = await final(answer(kb, question))
     assert "nothing was found about “zeppelins”" in given.notes
-
-
-def test_a_side_that_leans_on_the_other_is_searched_with_its_noun(kb: KnowledgeBase) -> None:
-    found = compare(kb, asking("Do old trams cost more than new ones?", "old trams", "new ones"))
-    assert found is not None
-    assert [look.purpose for look in found.traces if look.purpose.startswith("side")] == [
-        "side: old trams",
-        "side: new trams",
-    ]
-    assert not any("new" in note for note in found.notes)

@@ -8,16 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from wellread.ask.plan import find, reading
 from wellread.ask.retrieve.search import SourceRating, search
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.serve.features.answer_forms import explanation
 from wellread.store.catalogue.feedback_records import FeedbackMark, MarkKind
 from wellread.store.schema.stored_values import Feedback
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters, Hit
-from wellread.values.answers import Answer, Confidence, Question
+from wellread.values.answers import Answer, Confidence
 
 NOW = datetime(2026, 3, 4, tzinfo=UTC)
 QUERY = "tides at the harbour"
@@ -103,11 +101,3 @@ def test_up_and_down_are_weighed_and_bounded() -> None:
     assert SourceRating(down=2, up=1).label == (
         "marked down by 2 experts, marked up by 1 expert (score × 0.90)"
     )
-
-
-def test_the_explanation_says_so(kb: KnowledgeBase) -> None:
-    with kb:
-        mark(kb, "down", "mara", found(kb)[0].document.id)
-        analysis = reading(kb, Question(text="Why are tides high at the harbour?"))
-        told = explanation(kb, analysis, find(kb, analysis))
-    assert any("marked down by 1 expert" in used.marked for used in told.found.hits)

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from wellread.ask.answer import answer, final
-from wellread.ask.understand import vocabulary
 from wellread.ask.understand.vocabulary import Vocabulary, respelt
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
@@ -86,18 +85,3 @@ async def test_the_answer_says_what_was_put_right(kb: KnowledgeBase) -> None:
     given = await final(answer(kb, Question(text="Who keeps the lighthose?")))
     assert given.question == "Who keeps the lighthose?"
     assert any("“lighthose”" in note and "“lighthouse”" in note for note in given.notes)
-
-
-class _Crowded(set[str]):
-    """Forgets each word at once, as when other questions make room at that moment."""
-
-    def add(self, element: str) -> None:
-        super().add(element)
-        self.clear()
-
-
-def test_a_word_that_is_there_stays_when_others_make_room(
-    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(vocabulary._known, kb, _Crowded())
-    assert read(kb, "Who keeps the lighthouses?") == ("Who keeps the lighthouses?", 0)

@@ -160,25 +160,6 @@ async def test_a_sentence_in_a_model_s_words_gets_its_verdict_anew(
         assert stored.sentences[0].verdict == check.now
 
 
-async def test_other_words_of_the_same_are_cited_instead(tmp_path: Path, material: Path) -> None:
-    said = "The pier was painted green in May [e1].\n---\n{}"
-    borne_out = {"number": 1, "verdict": "supported", "quote": "was painted green by the harbour"}
-    model = ScriptedModel([said], judge=judging(borne_out))
-    with open_kb(
-        tmp_path / "home", overrides=LENIENT, embedder=ReadableEmbedder(), model=model
-    ) as kb:
-        add(kb, [str(material)], collection="town")
-        given = await ask(kb, "When was the pier painted green?")
-        assert given.sentences[0].verdict.name == "supported"
-        model._judge = judging(borne_out | {"quote": "the pier was painted green again"})
-        changed(kb, material, "pier.md", "# The pier\n\nIn May the pier was painted green again.\n")
-        found = verify_again(kb, given.id)
-        assert set(standings(found).values()) == {"reworded"}
-        assert found.answer.citations[0].quote == "the pier was painted green again"
-        assert found.sentences[0].now.name == "supported"
-        assert not found.stale
-
-
 async def test_the_title_in_a_marker_goes_with_its_source(tmp_path: Path, material: Path) -> None:
     titled: dict[str, dict[str, object]] = LENIENT | {"citations": {"style": "title"}}
     with open_kb(tmp_path / "home", overrides=titled, embedder=ReadableEmbedder()) as kb:
@@ -201,13 +182,3 @@ async def test_only_the_owner_has_the_answer(kb: KnowledgeBase) -> None:
     for known, owner in ((given.id, ""), (given.id, "bob"), ("ans_none", "ann"), ("last", "bob")):
         with pytest.raises(UnknownNameError, match="there is no answer"):
             verify_again(kb, known, owner)
-
-
-async def test_a_count_is_not_counted_again(kb: KnowledgeBase, material: Path) -> None:
-    given = await ask(kb, "How many documents are there?")
-    assert given.answered_by == "catalogue"
-    changed(kb, material, "pier.md", f"{PIER}\nIt is new.\n")
-    found = verify_again(kb, given.id)
-    assert "ask again to count anew" in found.notes[0]
-    assert found.stale
-    assert verify_again(kb, given.id).stale

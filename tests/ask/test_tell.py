@@ -10,12 +10,10 @@ from typing import Any
 
 import pytest
 
-from wellread.ask.aggregate.read.result import AggregateResult, Place, Row
+from wellread.ask.aggregate.read.result import AggregateResult, Row
 from wellread.ask.answer import answer, final
 from wellread.ask.deliver.reply import Reply
 from wellread.ask.deliver.tell import SHOWN_ROWS, tell
-from wellread.ask.verify.confidence import of_catalogue
-from wellread.errors import StoreError
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.remove import remove_documents
 from wellread.ingest.run import add
@@ -120,19 +118,6 @@ async def test_what_is_not_there_is_a_gap(kb: KnowledgeBase) -> None:
     assert (gap.question, gap.reason) == (given.question, given.data_gaps[0])
 
 
-async def test_what_is_there_is_no_gap(kb: KnowledgeBase) -> None:
-    await ask(kb, "How many articles are there?")
-    assert kb.catalogue.gaps() == []
-
-
-def test_a_limit_left_out_makes_a_result_less_sure() -> None:
-    whole = of_catalogue("documents", ())
-    less = of_catalogue("documents", ("all dates were searched",))
-    assert (whole.band, less.band) == ("high", "medium")
-    assert less.score < whole.score
-    assert "all dates were searched" in less.reasoning
-
-
 def test_a_passage_that_was_found_is_quoted_rather_than_the_beginning(kb: KnowledgeBase) -> None:
     facts = by_title(kb)["Bulletin 3"]
     row = Row(cells=("three",), document_ids=(facts.id,))
@@ -178,32 +163,6 @@ def test_a_number_is_told_what_it_counts_and_a_line_of_its_own_is_taken(kb: Know
     assert reply.table.rows[0] == ("ferries", "1,204", "30 %", "2025-01-01")
 
 
-def test_rows_quote_their_own_parts_of_one_document(kb: KnowledgeBase) -> None:
-    facts = by_title(kb)["Bulletin 4"]
-    (whole,) = kb.catalogue.passages_of([facts.id])
-    at = whole.text.index("It is")
-    parts = (Span(start=0, end=at), Span(start=at, end=facts.characters))
-    reply = told(
-        kb,
-        *(
-            Row(
-                cells=(f"part {number}",),
-                document_ids=(facts.id,),
-                places=(Place(document_id=facts.id, version=version, span=part),),
-            )
-            for number, (part, version) in enumerate(
-                [(parts[0], facts.version), (parts[1], facts.version), (parts[1], "ver_old")]
-            )
-        ),
-    )
-    check_spans(kb, reply)
-    assert [one.quote for one in reply.citations] == [
-        "Ferry number 4 sails.", "It is number 4 of many.",
-    ]  # fmt: skip
-    # What stood elsewhere in an old version is not quoted from there.
-    assert [one.citations for one in reply.sentences] == [(), (1,), (2,), (1,)]
-
-
 def test_a_document_that_goes_while_it_is_told_is_left_out(
     kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,26 +182,6 @@ def test_a_document_that_goes_while_it_is_told_is_left_out(
         Row(cells=("two",), document_ids=(goes,)),
     )
     assert [one.document_id for one in reply.citations] == [stays]
-
-
-def test_documents_that_go_again_and_again_are_an_error(
-    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    known = by_title(kb)["Bulletin 1"]
-    monkeypatch.setattr(kb.catalogue, "facts", lambda _: {known.id: known})
-    kb.catalogue.remove_documents([known.id])
-    with pytest.raises(StoreError, match="ask again"):
-        told(kb, Row(cells=("one",), document_ids=(known.id,)))
-
-
-def test_a_document_without_a_character_is_not_quoted(
-    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    empty = replace(by_title(kb)["Bulletin 1"], characters=0)
-    monkeypatch.setattr(kb.catalogue, "facts", lambda _: {empty.id: empty})
-    reply = told(kb, Row(cells=("Hollow",), document_ids=(empty.id,)))
-    assert reply.citations == ()
-    assert reply.text.endswith("- Hollow")
 
 
 # --- removing what a table rests on ----------------------------------------------------------
@@ -290,13 +229,3 @@ async def test_a_changed_document_makes_the_answer_stale(
     kept = kb.catalogue.answer(given.id)
     assert kept is not None
     assert kept.table == given.table
-
-
-def test_a_sentence_is_quoted_rather_than_the_heading_above_it(kb: KnowledgeBase) -> None:
-    page = kb.home.parent / "material" / "rule.md"
-    page.write_text("# The rule\n\nEvery ferry carries two boats.\n", encoding="utf-8")
-    add(kb, [str(page)], collection="town")
-    rule = by_title(kb)["The rule"]
-    reply = told(kb, Row(cells=("The rule",), document_ids=(rule.id,)))
-    assert [citation.quote for citation in reply.citations] == ["Every ferry carries two boats."]
-    check_spans(kb, reply)

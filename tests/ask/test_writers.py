@@ -82,12 +82,6 @@ def spend(kb: KnowledgeBase, cost: float, purpose: str = ANSWER) -> None:
 # --- failures --------------------------------------------------------------------------------
 
 
-async def test_the_model_writes_and_nothing_is_said(opened: Opened) -> None:
-    with opened(scripted("one", GOOD), scripted("two", CHEAP)) as kb:
-        given = await ask(kb)
-    assert (given.answered_by, given.fallback) == ("one:model", "")
-
-
 async def test_a_failure_is_followed_by_the_fallback_model(opened: Opened) -> None:
     with opened(scripted("one", ModelError("on fire")), scripted("two", GOOD)) as kb:
         given = await ask(kb)
@@ -147,12 +141,6 @@ async def test_a_name_that_is_no_model_is_told_to_who_set_it(opened: Opened) -> 
         await ask(kb)
 
 
-async def test_without_a_model_a_fallback_model_writes_nothing(opened: Opened) -> None:
-    with opened(fallback=scripted("two", GOOD)) as kb:
-        given = await ask(kb)
-    assert (given.answered_by, given.fallback) == ("extractive", "")
-
-
 # --- budgets ---------------------------------------------------------------------------------
 
 
@@ -178,20 +166,6 @@ async def test_a_low_budget_takes_the_cheap_model_and_says_so(opened: Opened) ->
     assert one.prompts == []
 
 
-async def test_a_fifth_left_is_not_low_yet(opened: Opened) -> None:
-    one, cheap = scripted("one", GOOD), scripted("cheap", CHEAP)
-    with opened(one, cheap=cheap, generation=DOLLARS, budget={"daily": 1.0}) as kb:
-        spend(kb, 0.5)
-        assert (await ask(kb)).answered_by == "one:model"
-
-
-async def test_a_low_budget_without_a_cheap_model_changes_nothing(opened: Opened) -> None:
-    with opened(scripted("one", GOOD), generation=DOLLARS, budget={"monthly": 1.0}) as kb:
-        spend(kb, 0.85)
-        given = await ask(kb)
-    assert (given.answered_by, given.fallback) == ("one:model", "")
-
-
 @pytest.mark.parametrize("budget", [{"daily": 1.0}, {"monthly": 1.0}, {"daily": 9, "monthly": 1}])
 async def test_an_empty_budget_leaves_the_sources_sentences(
     opened: Opened, budget: dict[str, object]
@@ -207,14 +181,6 @@ async def test_an_empty_budget_leaves_the_sources_sentences(
     assert not one.prompts + two.prompts + cheap.prompts
 
 
-async def test_a_budget_of_nothing_asks_no_model(opened: Opened) -> None:
-    one = scripted("one", GOOD)
-    with opened(one, budget={"daily": 0}) as kb:
-        given = await ask(kb)
-    assert given.fallback == "the budget of $0.00 a day is spent"
-    assert one.prompts == []
-
-
 async def test_a_call_that_may_cost_more_than_is_left_is_not_made(opened: Opened) -> None:
     one = scripted("one", GOOD)
     generation = {**DOLLARS, "max_tokens": 20_000}
@@ -227,30 +193,12 @@ async def test_a_call_that_may_cost_more_than_is_left_is_not_made(opened: Opened
     )
 
 
-async def test_the_cheap_model_steps_in_for_a_call_that_is_too_dear(opened: Opened) -> None:
-    one, cheap = scripted("one", GOOD), scripted("cheap", CHEAP)
-    generation = {**DOLLARS, "max_tokens": 20_000}
-    with opened(one, cheap=cheap, generation=generation, budget={"daily": 1.0}) as kb:
-        given = await ask(kb)
-    assert given.answered_by == "cheap:model"
-    assert "one:model was not asked" in given.fallback
-
-
 async def test_reading_material_in_is_not_paid_from_the_budget_of_questions(
     opened: Opened,
 ) -> None:
     with opened(scripted("one", GOOD), generation=DOLLARS, budget={"daily": 1.0}) as kb:
         spend(kb, 5.0, EMBED_PASSAGE)
         assert (await ask(kb)).answered_by == "one:model"
-
-
-async def test_what_is_set_aside_is_replaced_by_what_it_cost(opened: Opened) -> None:
-    with opened(scripted("one", GOOD), generation=DOLLARS, budget={"daily": 1.0}) as kb:
-        given = await ask(kb)
-        (call,) = kb.catalogue.calls.newest(5)
-        left = kb.ledger.standing().budgets[0].left
-    assert call.cost == pytest.approx(given.usage.cost)
-    assert left == pytest.approx(1.0 - given.usage.cost)
 
 
 async def test_other_calls_keep_the_budget_too(opened: Opened) -> None:

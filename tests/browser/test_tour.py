@@ -104,17 +104,6 @@ def test_a_mark_leads_back_to_its_sentence(watched: Watched, site: str) -> None:
     expect(answering).to_have_class(re.compile(r"\bcurrent\b"))
 
 
-def test_keys_are_listed_and_focus_comes_back(watched: Watched, site: str) -> None:
-    page = watched.page
-    page.goto(f"{site}/conversations")
-    tab_to(page, "[data-keys]")
-    page.keyboard.press("?")
-    expect(page.locator("#keys")).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(page.locator("#keys")).to_be_hidden()
-    expect(page.locator("[data-keys]")).to_be_focused()
-
-
 def test_a_conversation_goes_on(watched: Watched, site: str) -> None:
     page = watched.page
     page.goto(f"{site}/?q=Who+manages+the+tool+library%3F")

@@ -14,7 +14,8 @@ from wellread.ingest.loaders.plain import WINDOWS_NOTE, windows_1252
 from wellread.ingest.pipeline import kinds
 from wellread.ingest.run import add
 from wellread.kb import open_kb
-from wellread.serve.features.home_and_jobs import print_report, report_body
+from wellread.serve.cli.material_cli import print_report
+from wellread.serve.features.home_and_jobs import report_body
 from wellread.testing.embedding import ReadableEmbedder
 
 WESTERN = (

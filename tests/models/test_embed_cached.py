@@ -45,15 +45,6 @@ def test_a_query_is_embedded_once() -> None:
     assert np.array_equal(second, first[[1, 0]])
 
 
-def test_a_query_and_a_passage_of_the_same_words_are_two() -> None:
-    inner = Counting()
-    cached = CachedEmbedder(inner)
-    cached.embed(["ferry"], "passage")
-    cached.embed(["ferry"], "query")
-    cached.embed(["ferry"], "passage")
-    assert inner.asked == ["ferry"] * 2
-
-
 def test_the_passages_of_a_document_that_comes_in_are_not_remembered() -> None:
     inner = Counting()
     cached = CachedEmbedder(inner)
@@ -69,12 +60,6 @@ def test_the_query_unused_for_longest_is_forgotten() -> None:
     for query in ("a", "b", "a", "c", "a", "b"):
         cached.embed([query], "query")
     assert inner.asked == ["a", "b", "c", "b"]
-
-
-def test_more_queries_than_the_cache_holds_are_all_answered() -> None:
-    cached = CachedEmbedder(ReadableEmbedder(), capacity=2)
-    texts = [f"query {n}" for n in range(10)]
-    assert np.array_equal(cached.embed(texts, "query"), ReadableEmbedder().embed(texts, "query"))
 
 
 def test_a_changed_result_does_not_change_the_cache() -> None:
@@ -101,12 +86,3 @@ def test_threads_get_the_right_vectors() -> None:
     with ThreadPoolExecutor(8) as pool:
         found = np.concatenate(list(pool.map(lambda text: cached.embed([text], "query"), texts)))
     assert np.array_equal(found, ReadableEmbedder().embed(texts, "query"))
-
-
-def test_it_counts_as_the_embedder_inside() -> None:
-    assert CachedEmbedder(ReadableEmbedder()).identity == ReadableEmbedder().identity
-
-
-def test_a_cache_for_nothing_is_refused() -> None:
-    with pytest.raises(ModelError, match="out of range"):
-        CachedEmbedder(ReadableEmbedder(), capacity=0)

@@ -83,11 +83,6 @@ def test_long_texts_are_cut_and_go_in_small_batches(http: HttpEmbedder, server: 
     assert max(len(text) for request in server.requests for text in request["input"]) == 24_000
 
 
-def test_blank_texts_are_not_sent_blank(http: HttpEmbedder, server: PostServer) -> None:
-    http.embed(["", " \n"], "passage")
-    assert all(text.strip() for text in server.requests[0]["input"])
-
-
 def test_the_key_is_sent(
     server: PostServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -100,11 +95,6 @@ def test_the_key_is_sent(
     embedder.embed(["ferry"], "query")
     embedder.close()
     assert server.keys == ["Bearer secret"]
-
-
-def test_without_a_key_none_is_sent(http: HttpEmbedder, server: PostServer) -> None:
-    http.embed(["ferry"], "query")
-    assert server.keys == [None]
 
 
 @pytest.mark.parametrize("missing", ["url", "model"])
@@ -179,7 +169,6 @@ def test_a_lasting_failure_is_reported_with_the_servers_words(
         (404, b'{"message": "no such model"}', "no such model.*embedding.model"),
         (400, b"<html>bad</html>", "<html>bad</html>"),
         (413, b"", "chunking.tokens"),
-        (301, b"", "HTTP 301"),
     ],
 )
 def test_a_refusal_is_not_tried_again(
@@ -219,26 +208,14 @@ def one(embedding: object, index: object = 0) -> dict[str, Any]:
     "body",
     [
         b"not JSON",
-        b"[]",
         b'{"data": null}',
-        b'{"data": []}',
         json.dumps({"data": [one([1.0])]}).encode(),
         json.dumps({"data": [one([1.0]), one([1.0])]}).encode(),
-        json.dumps({"data": [one([1.0]), one([1.0], 1), one([1.0], 2)]}).encode(),
         json.dumps({"data": [one([1.0]), one([1.0], 2)]}).encode(),
         json.dumps({"data": [one([1.0]), one([1.0, 2.0], 1)]}).encode(),
-        json.dumps({"data": [one([1.0]), one(["x"], 1)]}).encode(),
-        json.dumps({"data": [one([1.0]), {"index": 1}]}).encode(),
-        json.dumps({"data": [one([1.0]), "x"]}).encode(),
-        json.dumps({"data": [one([1.0]), one([1.0], "1")]}).encode(),
         json.dumps({"data": [one([1.0]), one([float("nan")], 1)]}).encode(),
-        json.dumps({"data": [one([1e300, 1.0]), one([1e300, 1e300], 1)]}).encode(),
         json.dumps({"data": [one([1.0]), one([10**400], 1)]}).encode(),
         json.dumps({"data": [one([1.0]), one([0.0], 1)]}).encode(),
-        json.dumps({"data": [one([]), one([], 1)]}).encode(),
-        json.dumps({"data": [one(1.0), one(2.0, 1)]}).encode(),
-        json.dumps({"data": [one([[1.0]]), one([[2.0]], 1)]}).encode(),
-        json.dumps({"data": [one(None), one(None, 1)]}).encode(),
     ],
 )
 def test_a_useless_reply_is_an_error(http: HttpEmbedder, server: PostServer, body: bytes) -> None:
@@ -246,12 +223,6 @@ def test_a_useless_reply_is_an_error(http: HttpEmbedder, server: PostServer, bod
     with pytest.raises(ModelError, match="the reply") as caught:
         http.embed(["ferry", "bread"], "passage")
     assert not caught.value.retryable
-
-
-def test_replies_without_index_count_in_order(http: HttpEmbedder, server: PostServer) -> None:
-    server.script = [fixed(ok({"data": [{"embedding": [3.0, 4.0]}, {"embedding": [0.0, 2.0]}]}))]
-    found = http.embed(["ferry", "bread"], "passage")
-    np.testing.assert_allclose(found, [[0.6, 0.8], [0.0, 1.0]], atol=1e-6)
 
 
 def test_other_dimensions_than_before_are_an_error(http: HttpEmbedder, server: PostServer) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import logging
 import subprocess
 import sys
@@ -12,13 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wellread.config import EmbeddingSettings
 from wellread.errors import ModelError
 from wellread.models.base import Embedder
 from wellread.models.embedders.local_embedder import LocalEmbedder
-from wellread.models.embedders.open_embedder import open_embedder
 from wellread.models.embedders.static_embedder import StaticEmbedder
-from wellread.models.model_files import SHA256, Artefact, find_weights
+from wellread.models.model_files import SHA256
 from wellread.models.onnx_runtime import batches
 from wellread.models.word_pieces import word_pieces
 from wellread.testing.embedding import EmbedderContract
@@ -89,23 +86,6 @@ def test_pieces_outside_the_vocabulary_are_ignored(static: StaticEmbedder) -> No
     assert np.array_equal(vectors[2], np.eye(256, dtype=np.float32)[255])
 
 
-def test_common_words_count_little_in_static_vectors(static: StaticEmbedder) -> None:
-    vectors = static.embed(["harbour", "the of and harbour", "the of and"], "passage")
-    assert vectors[0] @ vectors[1] > 0.7
-    assert vectors[1] @ vectors[2] < vectors[0] @ vectors[1]
-
-
-def test_a_small_vocabulary_is_refused(home: Path) -> None:
-    with pytest.raises(ModelError, match="out of range"):
-        StaticEmbedder(home, vocabulary=100)
-
-
-def test_distilling_tells_its_progress(home: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO, logger="wellread.models.embedders.static_embedder"):
-        StaticEmbedder(home, vocabulary=2_300)
-    assert "1301 of 1301" in caplog.text
-
-
 def test_what_was_built_is_not_built_again(
     local: LocalEmbedder, home: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -148,11 +128,6 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
         LocalEmbedder(tmp_path, model_path=str(tmp_path / "nowhere.onnx"))
 
 
-def test_a_folder_with_the_same_file_serves(tmp_path: Path) -> None:
-    (tmp_path / "model.onnx").write_bytes(find_weights("").read_bytes())
-    assert find_weights(str(tmp_path)) == tmp_path / "model.onnx"
-
-
 def test_a_home_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "models").write_text("a file where the folder should be")
     with pytest.raises(ModelError, match="cannot be written"):
@@ -192,12 +167,6 @@ def test_batches_are_sorted_and_bounded(lengths: list[int], expected: list[list[
     assert list(batches(lengths, 10)) == expected
 
 
-def test_settings_choose_the_embedder(home: Path, local: LocalEmbedder) -> None:
-    opened = open_embedder(EmbeddingSettings(threads=1), home)
-    assert isinstance(opened, LocalEmbedder)
-    assert opened.identity == local.identity
-
-
 def test_choosing_http_imports_no_model_runtime(tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from wellread.config import EmbeddingSettings; "
@@ -209,12 +178,3 @@ def test_choosing_http_imports_no_model_runtime(tmp_path: Path) -> None:
     assert (
         subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False).returncode == 0
     )
-
-
-def test_settings_choose_the_static_embedder(tmp_path: Path) -> None:
-    buffer = io.BytesIO()
-    np.save(buffer, np.zeros((30_522, 256), dtype=np.float16))
-    stem = "all-MiniLM-L6-v2-static.8199be6f.30522.r1"
-    Artefact(folder=tmp_path / "models", stem=stem, suffix=".npy").ensure(buffer.getvalue)
-    opened = open_embedder(EmbeddingSettings(backend="static"), tmp_path)
-    assert opened.identity == "all-MiniLM-L6-v2-static/8199be6f/30522/256/r1"

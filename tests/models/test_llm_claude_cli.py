@@ -135,14 +135,6 @@ def test_the_command_is_the_one_that_is_specified(tmp_path: Path) -> None:
     assert call.given == ""
 
 
-def test_a_model_may_be_named(tmp_path: Path) -> None:
-    opened = Opened(tmp_path, BLUE, "claude-cli:haiku")
-    opened.ask()
-    assert opened.model.identity == "claude-cli:haiku"
-    arguments = opened.program.calls[0].arguments
-    assert arguments[arguments.index("--model") + 1] == "haiku"
-
-
 def test_it_runs_in_an_empty_folder_that_stays_the_same(tmp_path: Path) -> None:
     opened = Opened(tmp_path, BLUE)
     opened.ask()
@@ -163,12 +155,6 @@ def test_it_gets_only_what_it_needs_of_the_environment(tmp_path: Path) -> None:
     assert set(seen) - {"PWD", "OLDPWD", "SHLVL", "_", "LC_CTYPE"} == allowed
 
 
-def test_a_clouds_settings_go_along_when_it_asks_that_cloud(tmp_path: Path) -> None:
-    opened = Opened(tmp_path, BLUE, environ={"CLAUDE_CODE_USE_BEDROCK": "1"})
-    opened.ask()
-    assert opened.program.calls[0].environ["AWS_SECRET_ACCESS_KEY"] == "cloud-key"
-
-
 def test_a_prompt_is_never_an_option_nor_read_by_a_shell(tmp_path: Path) -> None:
     opened = Opened(tmp_path, BLUE)
     nasty = "--resume $(touch /tmp/x) `id` ; \"quoted' *\0 ü\udc80\n"
@@ -184,13 +170,6 @@ def test_a_long_prompt_goes_by_standard_input(tmp_path: Path) -> None:
     (call,) = opened.program.calls
     assert call.given == f"s\n\n{user}"
     assert call.arguments[:3] == ["-p", "--output-format", "text"]
-
-
-def test_a_program_that_does_not_read_a_long_prompt(tmp_path: Path) -> None:
-    opened = Opened(tmp_path, BLUE)
-    path = opened.program.path
-    path.write_text("#!/bin/sh\necho Blue.\n", encoding="utf-8")
-    assert opened.ask(Prompt(system="s", user="x" * 2_000_000)) == "Blue.\n"
 
 
 def test_text_is_passed_on_as_it_comes(tmp_path: Path) -> None:
@@ -235,13 +214,6 @@ def test_a_conversation_that_the_program_forgot_is_begun_again(tmp_path: Path) -
     assert ways == ["--session-id", "--resume", "--session-id"]
 
 
-def test_other_failures_of_a_conversation_are_not_tried_the_other_way(tmp_path: Path) -> None:
-    opened = Opened(tmp_path, [complain("API key expired"), leave(1)])
-    error = opened.failure(Prompt(system="s", user="u", session="one"))
-    assert len(opened.program.calls) == 1
-    assert "log in" in str(error)
-
-
 @pytest.mark.parametrize(
     ("complaint", "says", "retryable"),
     [
@@ -259,15 +231,6 @@ def test_its_complaint_is_told(tmp_path: Path, complaint: str, says: str, retrya
     assert len(str(error)) < 450
     assert "\x1b" not in str(error)
     assert error.retryable is retryable
-
-
-def test_a_complaint_on_the_standard_output_is_told_too(tmp_path: Path) -> None:
-    error = Opened(tmp_path, [write("Please run /login"), leave(1)]).failure()
-    assert "Please run /login" in str(error)
-
-
-def test_a_flood_of_complaints_does_not_block_it(tmp_path: Path) -> None:
-    assert Opened(tmp_path, [complain("x" * 2_000_000), *BLUE]).ask().startswith("The sky")
 
 
 def test_a_program_that_hangs_and_is_deaf_is_given_up(tmp_path: Path) -> None:
@@ -311,10 +274,6 @@ def test_garbage_becomes_readable_text(tmp_path: Path) -> None:
     assert opened.ask() == "Blü�x\n"
 
 
-def test_thoughts_are_left_out(tmp_path: Path) -> None:
-    assert Opened(tmp_path, [write("<think>Hm</think>Blue.")]).ask() == "Blue."
-
-
 def test_a_reply_without_end_is_cut_and_stopped(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -335,28 +294,6 @@ def test_a_program_that_is_not_there(tmp_path: Path) -> None:
     settings = GenerationSettings(model="claude-cli", command="no-such-program")
     with pytest.raises(ModelError, match=r"generation\.command"):
         open_model(settings, environ_of(tmp_path))
-
-
-def test_a_program_that_cannot_be_started(tmp_path: Path) -> None:
-    opened = Opened(tmp_path, BLUE)
-    opened.program.path.write_text("#!/no/such/interpreter\n", encoding="utf-8")
-    assert "could not be run" in str(opened.failure())
-
-
-def test_the_program_is_found_in_the_given_path(tmp_path: Path) -> None:
-    opened = Opened(tmp_path, BLUE)
-    settings = opened.settings.model_copy(update={"command": "claude"})
-    model = open_model(settings, opened.environ | {"PATH": str(opened.folder)})
-    assert model is not None
-    # The stand-in's shell is named by its whole path, so it starts with this PATH too.
-    assert asyncio.run(collect(model, PROMPT))[0].startswith("The sky")
-
-
-def test_a_home_that_cannot_be_written(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    opened = Opened(tmp_path, BLUE)
-    with pytest.raises(ModelError, match="XDG_CACHE_HOME"):
-        open_model(opened.settings, opened.environ | {"XDG_CACHE_HOME": str(tmp_path / "file")})
 
 
 def test_a_conversation_that_goes_on_is_resumed_with_what_is_new_alone(tmp_path: Path) -> None:

@@ -55,13 +55,6 @@ def test_each_provider_has_its_address_and_its_key(
     assert model.identity == name
 
 
-def test_the_first_of_several_usual_keys_wins() -> None:
-    settings = GenerationSettings(model="google:gemini-2.5-flash")
-    both = ENVIRON | {"GOOGLE_API_KEY": "sk-google"}
-    assert endpoint_of(settings, both).key == "sk-google"
-    assert endpoint_of(settings, both | {"GOOGLE_API_KEY": " "}).key == "sk-gemini"
-
-
 @pytest.mark.parametrize(
     ("name", "variable"),
     [
@@ -86,17 +79,11 @@ def test_what_cannot_be_a_key_is_not_sent_and_not_shown(key: str) -> None:
     assert key not in str(caught.value)
 
 
-def test_a_key_is_not_in_the_repr() -> None:
-    endpoint = endpoint_of(GenerationSettings(model="openai:gpt-4o-mini"), ENVIRON)
-    assert "sk-" not in repr(endpoint)
-
-
 @pytest.mark.parametrize(
     ("model", "base_url", "url", "identity"),
     [
         ("llama3.2:3b", LOCAL, LOCAL, "llama3.2:3b@localhost:11434"),
         ("openai:my-model", LOCAL + "/", LOCAL, "my-model@localhost:11434"),
-        ("anthropic:any", "https://proxy.example/v1", "https://proxy.example", "any@proxy.example"),
         ("google:any", "https://proxy.example/g", "https://proxy.example/g", "any@proxy.example"),
         (
             "google:any",
@@ -120,10 +107,8 @@ def test_a_server_of_ones_own(model: str, base_url: str, url: str, identity: str
         ("llama3.2:3b", "openai:gpt-4o-mini", "https://api.openai.com/v1", "sk-openai"),
         ("llama3.2:3b", "anthropic:any", "https://api.anthropic.com", "sk-anthropic"),
         ("llama3.2:3b", "qwen3:1.7b", LOCAL, "sk-mine"),
-        ("openai:large", "openai:small", LOCAL, "sk-mine"),
         ("openai:large", "llama3.2:3b", LOCAL, "sk-mine"),
         ("claude-cli", "llama3.2:3b", LOCAL, "sk-mine"),
-        ("claude-cli:opus", "google:any", LOCAL, "sk-mine"),
         ("", "anthropic:any", "http://localhost:11434", "sk-mine"),
     ],
 )
@@ -145,23 +130,13 @@ def test_an_unknown_provider_is_refused_and_the_known_ones_are_listed(name: str)
         assert known in str(caught.value)
 
 
-def test_a_plain_name_needs_a_server_that_speaks_its_format() -> None:
-    settings = GenerationSettings(
-        model="anthropic:any", fallback_model="llama3.2:3b", base_url="https://proxy.example"
-    )
-    with pytest.raises(SettingsError, match=r"llama3\.2:3b"):
-        open_model(settings, ENVIRON, name=settings.fallback_model)
-
-
 @pytest.mark.parametrize(
     "url",
     [
         "localhost:11434",
         "ftp://host/v1",
         "http://",
-        "http://a:b",
         "http://me:pw@host/v1",
-        "http://[",
     ],
 )
 def test_a_wrong_base_url_is_refused_without_repeating_it(url: str) -> None:

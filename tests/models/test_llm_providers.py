@@ -229,12 +229,6 @@ def test_a_tool_call_instead_of_text_is_an_error(provider: Provider) -> None:
     assert error.retryable
 
 
-def test_a_reply_at_its_limit_is_kept(provider: Provider, caplog: pytest.LogCaptureFixture) -> None:
-    text, _ = reply_of(provider, Text(text="The sky is", finish="length"))
-    assert text == "The sky is"
-    assert "stopped at generation.max_tokens" in caplog.text
-
-
 def test_the_models_own_failures(provider: Provider) -> None:
     refused = failure_of(provider, Refusal(text="Not this."))
     assert "Not this." in str(refused) or "PROHIBITED_CONTENT" in str(refused)
@@ -260,16 +254,6 @@ def test_http_failures(provider: Provider) -> None:
         error = failure_of(provider, reply)
         assert f"answered {reply.status}: {reply.message}" in str(error)
         assert error.retryable
-
-
-def test_an_account_without_credit() -> None:
-    for chosen, reply in (
-        (PROVIDERS[0], openai_server.NO_CREDIT),
-        (PROVIDERS[1], anthropic_server.NO_CREDIT),
-    ):
-        error = failure_of(chosen, reply)
-        assert "no credit left" in str(error)
-        assert not error.retryable
 
 
 @pytest.mark.parametrize("text", ["", "The sky is"])
@@ -330,14 +314,6 @@ def test_a_refused_temperature_is_left_out_from_then_on(provider: Provider) -> N
         texts = [asyncio.run(collect(model, PROMPT))[0] for _ in range(2)]
     assert texts == ["Blue.", "Blue."]
     assert len(server.chats) == 3
-
-
-def test_models_that_are_known_to_take_no_temperature_get_none() -> None:
-    with AnthropicServer([Text(text="Blue.")]) as server:
-        model = model_at(PROVIDERS[1], server, model="anthropic:claude-opus-4-7")
-        text, _ = asyncio.run(collect(model, PROMPT))
-    assert text == "Blue."
-    assert "temperature" not in server.chats[0].body
 
 
 def test_only_the_chosen_library_is_loaded() -> None:

@@ -101,12 +101,6 @@ def test_no_retry_once_the_reader_has_seen_text() -> None:
     assert len(inner.prompts) == 1
 
 
-def test_a_failure_before_the_first_piece_of_text_is_retried() -> None:
-    inner = ScriptedModel([Broken(text="", error=busy()), "Blue."])
-    text, _ = asyncio.run(collect(retrying(inner, 1, Clock()), PROMPT))
-    assert text == "Blue."
-
-
 def test_the_server_says_how_long_to_wait() -> None:
     clock = Clock()
     asyncio.run(collect(retrying(ScriptedModel([busy(7.0), "Blue."]), 1, clock), PROMPT))
@@ -127,14 +121,3 @@ def test_no_try_begins_after_the_patience_is_used_up() -> None:
     with pytest.raises(ModelError, match="busy"):
         asyncio.run(collect(retrying(inner, 5, clock, patience=5.0), PROMPT))
     assert clock.waits == [3.0]
-
-
-def test_other_exceptions_are_not_touched() -> None:
-    inner = ScriptedModel([])
-    with pytest.raises(LookupError, match="script"):
-        asyncio.run(collect(retrying(inner, 3, Clock()), PROMPT))
-    assert len(inner.prompts) == 1
-
-
-def test_the_name_is_that_of_the_model_inside() -> None:
-    assert RetryingModel(ScriptedModel([], identity="a:b"), 1).identity == "a:b"

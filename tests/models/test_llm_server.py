@@ -61,37 +61,6 @@ def test_the_first_piece_does_not_wait_for_the_last() -> None:
         assert asyncio.run(first(model_at(server))) == TextDelta(text="Blue")
 
 
-def test_the_request_says_what_the_settings_say() -> None:
-    with OpenAIServer([Text(text="Blue.")]) as server:
-        settings = GenerationSettings(
-            model="openai:my-model", base_url=server.url + "/", temperature=0.7, max_tokens=321
-        )
-        model = open_model(settings, ENVIRON)
-        assert model is not None
-        asyncio.run(collect(model, PROMPT))
-    request = server.chats[0]
-    assert request.headers["authorization"] == "Bearer sk-secret-123"
-    assert request.body["model"] == "my-model"
-    assert request.body["temperature"] == 0.7
-    assert request.body["max_tokens"] == 321
-    assert request.body["stream"] is True
-    assert request.body["stream_options"] == {"include_usage": True}
-    assert [(m["role"], m["content"]) for m in request.body["messages"]] == [
-        ("system", PROMPT.system),
-        ("user", PROMPT.user),
-    ]
-
-
-def test_a_server_without_keys_gets_a_placeholder() -> None:
-    with OpenAIServer([Text(text="Blue.")]) as server:
-        settings = GenerationSettings(model="llama3", base_url=server.url)
-        model = open_model(settings, {})
-        assert model is not None
-        asyncio.run(collect(model, PROMPT))
-        assert model.identity == f"llama3@{server.url.removeprefix('http://').removesuffix('/v1')}"
-    assert server.chats[0].headers["authorization"] == "Bearer none"
-
-
 def test_a_proxy_is_not_asked_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.delenv("NO_PROXY", raising=False)
@@ -114,24 +83,6 @@ def test_a_key_that_the_server_sends_back_is_not_shown() -> None:
     assert "sk-secret-123" not in str(error)
     assert "***" in str(error)
     assert len(str(error)) < 600
-
-
-@pytest.mark.parametrize(
-    "reply", [Text(text="Blue.", finish=""), Text(text="Blue.", counted=False)]
-)
-def test_either_sign_of_an_end_is_enough(reply: Text) -> None:
-    with OpenAIServer([reply]) as server:
-        text, pieces = asyncio.run(collect(model_at(server), PROMPT))
-    assert text == "Blue."
-    assert isinstance(pieces[-1], ModelUsage)
-    assert (pieces[-1].output_tokens == 7) is reply.counted
-
-
-def test_thoughts_are_not_part_of_the_answer() -> None:
-    with OpenAIServer([Text(text="<think>Hm, the sky.</think>Blue.")]) as server:
-        text, _ = asyncio.run(collect(model_at(server), PROMPT))
-    assert "Hm" not in text
-    assert text.strip() == "Blue."
 
 
 def test_without_the_extra_the_hint_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -165,13 +165,6 @@ def test_tools_are_offered_and_several_calls_come_back(provider: Provider) -> No
     assert not any(isinstance(piece, TextDelta) for piece in pieces[-4:])
 
 
-def test_calls_alone_are_a_reply(provider: Provider) -> None:
-    with provider.server([Calls()]) as server:
-        text, pieces = asyncio.run(collect(model_at(provider, server.url), PROMPT))
-    assert text == ""
-    assert [type(piece) for piece in pieces] == [ToolCall, ModelUsage]
-
-
 def test_what_calls_gave_is_sent_back(provider: Provider) -> None:
     with provider.server([BOTH, Text(text="Blue.")]) as server:
         model = model_at(provider, server.url)
@@ -204,20 +197,6 @@ def test_broken_arguments_are_told_as_they_are_and_sent_back_as_none(provider: P
         text, _ = asyncio.run(collect(model, replace(PROMPT, history=(looked,))))
     assert text == "Blue."
     assert [value for _, value in provider.sent(server.chats[0].body)] == [{}, "not JSON"]
-
-
-def test_without_tools_the_history_is_plain_words(provider: Provider) -> None:
-    looked = Exchange(
-        text="CALL: x",
-        calls=(ToolCall(id="c1", name="search", arguments="{}"),),
-        results=("Blue.",),
-        told="Go on.",
-    )
-    with provider.server([Text(text="Blue.")]) as server:
-        model = model_at(provider, server.url)
-        asyncio.run(collect(model, replace(PROMPT, tools=(), history=(looked,))))
-    assert provider.sent(server.chats[0].body) == [("", "Blue.\n\nGo on.")]
-    assert not server.chats[0].body.get("tools")
 
 
 def test_a_server_that_refuses_tools_is_not_offered_them_again(provider: Provider) -> None:

@@ -44,8 +44,3 @@ def test_it_is_opened_again_after_it_was_let_go_and_for_each_object() -> None:
     assert home.part is not first
     assert Home().part is not home.part
     assert home.opened == 2
-
-
-def test_the_class_has_the_property_itself() -> None:
-    assert isinstance(Home.part, opened_once)
-    assert Home.part.__doc__ == "What is opened."

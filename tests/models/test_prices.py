@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import logging
-
 import pytest
 
 from wellread.config import GenerationSettings
 from wellread.models.base import Prompt
 from wellread.models.recording import (
-    LISTED,
     Tariff,
     cost_of,
     is_listed,
@@ -17,7 +14,6 @@ from wellread.models.recording import (
     prompt_tokens,
     tariff_of,
     tokens_of,
-    warn_unpriced,
 )
 
 
@@ -46,10 +42,6 @@ def test_the_providers_that_are_known_are_on_the_list(identity: str) -> None:
     assert cost_of(identity, 0, 1_000_000).dollars > cost.dollars
 
 
-def test_a_server_on_the_internet_is_known_by_its_address() -> None:
-    assert cost_of("mistral-large-latest@api.mistral.ai", 1000, 1000).known
-
-
 @pytest.mark.parametrize(
     "identity",
     ["gpt-4o@127.0.0.1:8000", "gpt-4o@localhost:11434", "gpt-4o@box", "openai:no-such", "x"],
@@ -66,12 +58,6 @@ def test_the_settings_override_the_list() -> None:
     assert cost.dollars == pytest.approx(1.0 + 1.0)
 
 
-def test_the_prices_of_the_settings_are_those_of_the_first_model_alone() -> None:
-    settings = GenerationSettings(input_price=1.0)
-    assert tariff_of(settings) == Tariff(read=1.0)
-    assert tariff_of(settings, "cheap_model") == Tariff()
-
-
 def test_a_side_that_the_settings_leave_open_is_the_list_s() -> None:
     listed = cost_of("openai:gpt-4o-mini", 0, 1_000_000).dollars
     cost = cost_of("openai:gpt-4o-mini", 1_000_000, 1_000_000, Tariff(read=3.0))
@@ -81,24 +67,9 @@ def test_a_side_that_the_settings_leave_open_is_the_list_s() -> None:
     assert other.known
 
 
-def test_free_by_the_settings_is_a_known_price() -> None:
-    assert cost_of("small@localhost:1", 10, 10, Tariff(read=0.0, written=0.0)).known
-    assert not cost_of("small@localhost:1", 10, 10, LISTED).known
-
-
 def test_tokens_are_counted_about_as_models_do() -> None:
     text = "The ferry leaves the harbour at six every morning. " * 40
     assert 400 <= tokens_of(text) <= 520
     assert tokens_of("x" * 4000) >= 1000
     prompt = Prompt(system="One two three.", user=text)
     assert prompt_tokens(prompt) == tokens_of("One two three.") + tokens_of(text)
-
-
-def test_an_unknown_price_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING):
-        warn_unpriced("told-once@localhost:1")
-        warn_unpriced("told-once@localhost:1")
-    assert [record.getMessage() for record in caplog.records if "told-once" in record.message] == [
-        "price unknown: told-once@localhost:1; its calls count nothing in the budget "
-        "(set generation.input_price and generation.output_price)"
-    ]

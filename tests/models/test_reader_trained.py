@@ -19,7 +19,6 @@ from wellread.models.trained_reader import (
     TrainedModel,
     TrainedReader,
     encode_pair,
-    windows,
 )
 from wellread.testing.reader_contract import ReaderContract
 
@@ -70,13 +69,6 @@ def test_the_sentence_that_answers_is_chosen(
     assert np.exp(found.sentences).sum() == pytest.approx(1)
 
 
-def test_a_text_without_the_answer_answers_less(trained: TrainedReader) -> None:
-    whole, cut = trained.read(
-        "When does the boat leave the harbour?", [FERRY, (*FERRY[:2], FERRY[3])]
-    )
-    assert whole.answers > cut.answers
-
-
 @pytest.mark.parametrize(
     ("question", "odds"),
     [
@@ -92,13 +84,6 @@ def test_every_processor_says_the_same(model: TrainedModel, question: str, odds:
     assert found.answers == pytest.approx(odds, abs=0.1)
 
 
-def test_what_is_read_does_not_hang_on_what_else_is_read(trained: TrainedReader) -> None:
-    question = "Where can I buy a ticket?"
-    (alone,) = trained.read(question, [FERRY])
-    among = trained.read(question, [FERRY[:2], FERRY, ("Tea.",) * 20])[1]
-    assert alone.answers == pytest.approx(among.answers, abs=0.3)
-
-
 def test_a_long_pair_is_cut_and_its_lost_sentences_are_never_chosen(
     trained: TrainedReader,
 ) -> None:
@@ -109,13 +94,6 @@ def test_a_long_pair_is_cut_and_its_lost_sentences_are_never_chosen(
     (found,) = trained.read("boat " * 200, [text])
     assert found.sentences.shape == (60,)
     assert np.isneginf(found.sentences[-1])
-
-
-def test_windows_hold_every_sentence() -> None:
-    text = " ".join(f"Sentence number {number} speaks of boats and tea." for number in range(60))
-    held = [one for window in windows(text) for one in window]
-    assert len(set(held)) == 60
-    assert all(len(" ".join(window).split()) <= 80 for window in windows(text))
 
 
 def test_odd_texts_are_read(trained: TrainedReader) -> None:

@@ -47,16 +47,6 @@ def test_pieces_are_cut_at_the_length(max_length: int) -> None:
     assert ids(text, max_length) == ids(text[:40_000], 10**6)[:max_length]
 
 
-def test_long_white_space_before_the_words_does_not_hide_them() -> None:
-    assert ids(" " * 100_000 + "hello world", 16) == [7592, 2088]
-
-
-def test_count_is_the_number_of_pieces() -> None:
-    assert count_tokens("hello world") == 2
-    assert count_tokens("") == 0
-    assert count_tokens("unaffable\ud83d") == 3
-
-
 def test_a_text_of_several_sections_counts_like_one() -> None:
     sentence = "An unaffable harbour pilot, retired, wrote this. "
     times = 3 * SECTION_CHARACTERS // len(sentence)

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import pytest
 from rich.console import Console
 
-from wellread.serve.features.answering import print_answer
-from wellread.serve.openai.answer_markdown import AnswerMarkdown
+from wellread.serve.cli.answer_printing import print_answer
 from wellread.types import Span
 from wellread.values.answer_blocks import SentencePart, draft_html, html_parts
 from wellread.values.answers import Answer, Confidence, Sentence, Verdict, VerdictName
@@ -128,9 +127,3 @@ def test_a_draft_is_drawn_and_inert() -> None:
     assert str(draft_html(f"- **a**\n- {PLANTED}")).replace("\n", "") == (
         f'<ul><li dir="auto"><strong>a</strong></li><li dir="auto">{INERT}</li></ul>'
     )
-
-
-def test_our_labels_are_bold_for_programs_too() -> None:
-    by, text, said, _, _ = CASES[0]
-    told = AnswerMarkdown(answer_of(by, text, said), "http://x").text
-    assert told.startswith("Both are \\*old\\*.\n\n**BERT:** It has 110 \\| M.\n\n**GPT:** ")

@@ -13,7 +13,6 @@ from tests.serve.conftest import got, schema_of
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.library.recordings import Transcript
-from wellread.library.searches import Surroundings
 from wellread.serve.features.documents_found import RecordingsBody, WholeDocumentBody
 from wellread.serve.features.entities_shown import EntitiesBody, EntityBody
 from wellread.serve.features.material_found import ResultsBody
@@ -118,32 +117,6 @@ async def test_one_thing_has_its_shape_and_its_errors(
         parts = path.split("/")
         parts[3] = "nothing of this name"
         await refused(harbour, "/".join(parts), 404)
-
-
-async def test_the_segments_of_a_recording_are_read_on_from_a_search(
-    harbour: httpx.AsyncClient,
-) -> None:
-    found = await got(harbour, "/api/search", query="measure the noise", speaker="Ana Holm")
-    assert same_times(found) == 1
-    (one,) = found["results"]
-    assert (one["locator"], one["place"]["begin"]) == ("00:10 · Ana Holm", 10.0)
-    around = await got(harbour, f"/api/segments/{one['passageId']}/context", before=1, after=1)
-    assert schema_of(Surroundings).model_validate(around).model_dump(mode="json") == around
-    assert one["quote"] in around["passage"]["quote"]
-    await refused(harbour, f"/api/segments/{one['passageId']}/context", 400, before=-1)
-    told = await got(harbour, f"/api/videos/{one['documentId']}/transcript")
-    assert same_times(told) == len(told["turns"])
-    assert told["turns"][-1]["locator"] == "1:00:02 · Ana Weir"
-
-
-async def test_what_has_no_time_and_no_speaker_has_null(harbour: httpx.AsyncClient) -> None:
-    found = await got(harbour, "/api/search", query="bells on the hook", topic="harbour", limit=1)
-    (one,) = found["results"]
-    assert (one["place"]["begin"], one["place"]["speaker"], one["speakers"]) == (None, None, [])
-    videos = {one["title"]: one for one in (await got(harbour, "/api/videos"))["videos"]}
-    pier = videos["Sounds of the pier"]
-    assert (pier["duration"], pier["speakers"]) == (None, [])
-    assert videos["Captions"]["publishedAt"] is None
 
 
 # --- a search forgives ---------------------------------------------------------------------

@@ -115,11 +115,3 @@ def test_the_documented_entity_fits_its_schema_and_shows_every_field() -> None:
     start, end = name["start"] - source["start"], name["end"] - source["start"]
     assert mention["quote"][start:end] == mention["name"]
     assert source["end"] - source["start"] == len(mention["quote"])
-
-
-async def test_nothing_called_so_and_nothing_like_it_names_a_route(
-    client: httpx.AsyncClient,
-) -> None:
-    body = (await client.get("/api/entities/zyzzyva")).json()
-    assert body["error"] == "not_found"
-    assert body["hint"] == "GET /api/topics lists what is named most"

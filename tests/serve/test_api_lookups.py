@@ -84,12 +84,6 @@ async def test_a_search_stays_inside_its_limits(
     assert set(titles(body)) == found
 
 
-async def test_a_search_goes_on_behind_an_offset(harbour: httpx.AsyncClient) -> None:
-    whole = await got(harbour, "/api/search", query="ferry engine", limit=4)
-    rest = await got(harbour, "/api/search", query="ferry engine", limit=2, offset=2)
-    assert rest["results"] == whole["results"][2:]
-
-
 @pytest.mark.parametrize(
     ("path", "params", "status", "detail", "hint"),
     [

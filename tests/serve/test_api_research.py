@@ -140,17 +140,6 @@ async def test_events_are_numbered_and_can_be_read_again(client: httpx.AsyncClie
     assert await events(client, run["id"], after=len(whole) - 1) == whole[-1:]
 
 
-async def test_a_follower_gets_what_was_told_and_what_comes(
-    client: httpx.AsyncClient, gate: SearchGate
-) -> None:
-    run = await begun(client)
-    await waiting(gate)
-    late = asyncio.create_task(events(client, run["id"]))
-    assert (await got(client, run["id"]))["state"] == "running"
-    gate.open()
-    assert [name for _, name, _ in (await late)[-2:]] == ["report", "ended"]
-
-
 async def test_a_plan_waits_for_start(client: httpx.AsyncClient) -> None:
     run = await begun(client, planOnly=True, limits={"rounds": 1, "dollars": 0.5})
     assert run["state"] == "planned"
@@ -195,23 +184,6 @@ async def test_a_cancelled_run_answers_from_what_it_has(
     assert "cancelled" in report["warning"]
     again = await client.post(f"/api/research/{run['id']}/cancel")
     assert (again.status_code, again.json()["error"]) == (409, "conflict")
-
-
-async def test_a_plan_is_cancelled_before_it_begins(client: httpx.AsyncClient) -> None:
-    run = await begun(client, planOnly=True)
-    reply = await client.post(f"/api/research/{run['id']}/cancel")
-    assert reply.json()["state"] == "cancelled"
-    assert (await client.post(f"/api/research/{run['id']}/start")).status_code == 409
-    assert [name for _, name, _ in await events(client, run["id"])] == ["ended"]
-
-
-async def test_runs_are_listed_newest_first(client: httpx.AsyncClient) -> None:
-    ids = [(await begun(client, planOnly=True))["id"] for _ in range(3)]
-    listed = (await client.get("/api/research")).json()["runs"]
-    assert [one["id"] for one in listed] == ids[::-1]
-    assert "report" not in listed[0]
-    some = (await client.get("/api/research", params={"limit": 2})).json()["runs"]
-    assert [one["id"] for one in some] == ids[:0:-1]
 
 
 async def test_only_a_few_are_at_work_at_once(client: httpx.AsyncClient, gate: SearchGate) -> None:
@@ -408,21 +380,6 @@ async def test_a_run_that_waited_for_its_turn_is_taken_up_and_a_mere_plan_is_not
     assert (await events(client, queued))[-1][2]["state"] == "done"
     assert (await got(client, planned["id"]))["state"] == "planned"
     await following.close()
-
-
-async def test_a_resumed_run_that_waits_for_its_turn_is_planned_and_can_be_cancelled(
-    client: httpx.AsyncClient, app: FastAPI, kb: KnowledgeBase, gate: SearchGate
-) -> None:
-    for _ in range(MOST_RUNNING):
-        await begun(client)
-    await waiting(gate)
-    run_id = await left_behind(kb, platform.node())
-    assert (await got(client, run_id))["state"] == "interrupted"
-    assert run_id in await app.state.research.take_up()
-    assert (await got(client, run_id))["state"] == "planned"
-    cancelled = await client.post(f"/api/research/{run_id}/cancel")
-    assert cancelled.json()["state"] == "cancelled"
-    gate.open()
 
 
 async def test_a_report_that_was_written_and_not_told_is_told(

@@ -70,11 +70,6 @@ def test_coverage_counts_the_taxonomy_of_the_scope(added: CliRunner) -> None:
     assert "coverage" not in asked(added)
 
 
-def test_confidence_is_told_in_percent(added: CliRunner) -> None:
-    score = asked(added)["confidence"]["score"]
-    assert f"Confidence {score:.0%} (" in run(added, "ask", ASKED)
-
-
 def test_links_are_shown_unless_the_settings_say_otherwise(
     added: CliRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:

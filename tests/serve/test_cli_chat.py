@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
-from wellread.config import CitationSettings, Style
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.library.works import CSL_TYPES
 from wellread.serve.cli import app, chat_cli
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.types import KINDS
 
 FERRY = "What did the ferry Osprey cost?"
 AGAIN = "How many passengers does it carry?"
@@ -66,8 +63,6 @@ def test_new_begins_another_session_and_a_session_goes_on(runner: CliRunner) -> 
     (third,) = talk(runner, AGAIN, options=("--session", first["sessionId"]))
     assert third["sessionId"] == first["sessionId"]
     assert "Osprey" in third["standalone"]
-    (fourth,) = talk(runner, f"/sessions {first['sessionId']}", AGAIN)
-    assert fourth["sessionId"] == first["sessionId"]
 
 
 def test_an_unknown_session_begins_by_its_name_and_goes_on_by_it(runner: CliRunner) -> None:
@@ -78,8 +73,6 @@ def test_an_unknown_session_begins_by_its_name_and_goes_on_by_it(runner: CliRunn
     given = json.loads(out)
     assert given["sessionId"] == "s1"
     assert "Osprey" in given["standalone"]
-    code, out, _ = run(runner, "ask", FERRY, "--session", "a/b")
-    assert re.search("another name was begun: --session ses_", out)
 
 
 def test_a_question_that_fails_does_not_end_the_talk(runner: CliRunner) -> None:
@@ -89,25 +82,10 @@ def test_a_question_that_fails_does_not_end_the_talk(runner: CliRunner) -> None:
     assert "2.6 million" in out
 
 
-def test_commands_are_told_and_unknown_ones_are_too(runner: CliRunner) -> None:
-    code, out, _ = run(runner, "chat", lines="/help\n/sources\n/wrong\n/sessions\n/exit\n")
-    assert code == 0
-    for name, what in chat_cli.HELP:
-        assert f"{name:<11}{what}" in out
-    assert "There is no answer yet." in out
-    assert "There is no command /wrong" in out
-    assert "No session yet." in out
-
-
-def test_limits_hold_for_every_question(runner: CliRunner) -> None:
-    first, second = talk(runner, FERRY, AGAIN, options=("--topic", "nature"))
-    assert first["answeredBy"] == second["answeredBy"] == "none"
-
-
 def test_ctrl_c_cancels_the_answer_and_not_the_talk(
     runner: CliRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answered = chat_cli._answered
+    answered = chat_cli.told_answer
     calls: list[str] = []
 
     def interrupted(*given: Any) -> Any:
@@ -116,7 +94,7 @@ def test_ctrl_c_cancels_the_answer_and_not_the_talk(
             raise KeyboardInterrupt
         return answered(*given)
 
-    monkeypatch.setattr(chat_cli, "_answered", interrupted)
+    monkeypatch.setattr(chat_cli, "told_answer", interrupted)
     code, out, _ = run(runner, "chat", lines=f"{AGAIN}\n{FERRY}\n")
     assert code == 0
     assert "Cancelled." in out
@@ -158,11 +136,11 @@ def test_answers_are_listed_and_shown(runner: CliRunner) -> None:
     _, out, _ = run(runner, "answers", "--json", "--limit", "1")
     (one,) = json.loads(out)["items"]
     assert (one["id"], one["question"], one["stale"]) == (second["id"], AGAIN, False)
-    assert first["id"].removeprefix("ans_")[:12] in run(runner, "answers")[1]
+    assert first["id"][:12] in run(runner, "answers")[1]
     _, out, _ = run(runner, "answers", "show", "last", "--json")
     assert json.loads(out)["id"] == second["id"]
     _, out, _ = run(runner, "answers", "show", first["id"])
-    assert out.startswith(FERRY)
+    assert out.startswith(f"› {FERRY}")
     assert "2.6 million" in out
     code, _, err = run(runner, "answers", "show", "ans_nobody")
     assert code == 1
@@ -187,44 +165,19 @@ def test_an_answer_is_verified_again(runner: CliRunner, home: Path) -> None:
     assert (code, body["stale"], body["citations"][0]["standing"]) == (1, True, "gone")
 
 
-def test_an_answer_is_exported(runner: CliRunner, tmp_path: Path) -> None:
+def test_an_answer_is_exported(runner: CliRunner) -> None:
     talk(runner, FERRY)
     _, out, _ = run(runner, "answers", "export", "last", "--verdicts")
     assert out.startswith(f"# {FERRY}\n")
     assert "[^1]: quoted" in out
-    path = tmp_path / "out.bib"
-    words = ("answers", "export", "last", "--format", "bibtex", "-o", path)
-    assert run(runner, *words)[:2] == (0, "")
-    assert path.read_text(encoding="utf-8").startswith("@misc{")
+    _, out, _ = run(runner, "answers", "export", "last", "--format", "bibtex")
+    assert out.startswith("@misc{")
     _, out, _ = run(runner, "answers", "export", "last", "--format", "csl-json")
     assert json.loads(out)[0]["title"] == "The ferry"
     _, out, _ = run(runner, "answers", "export", "last", "--style", "title", "--json")
     body = json.loads(out)
     assert body["format"] == "markdown"
     assert "\\[The ferry\\]" in body["text"]
-
-
-def test_answers_are_listed_in_a_narrow_terminal_and_named_by_what_is_listed(
-    runner: CliRunner, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    talk(runner, FERRY)
-    _, out, _ = run(runner, "answers")
-    head, line = out.splitlines()[:2]
-    assert len(head) - head.index("Question") >= len("Question")
-    assert line[head.index("Question") :].strip() == FERRY[: 80 - head.index("Question")].strip()
-    assert 80 - head.index("Question") >= 30
-    listed = line.split()[0]
-    for words in (("answers", "show"), ("answers", "verify"), ("show", "citation", "--answer")):
-        assert run(runner, *words, listed)[0] == 0
-    other = next(digit for digit in "ab" if not listed.removeprefix("ans_").startswith(digit))
-    assert "there is no answer" in run(runner, "answers", "show", f"ans_{other}")[2]
-
-
-def test_choices_are_the_values_of_settings_and_types() -> None:
-    styles = get_args(CitationSettings.model_fields["style"].annotation)
-    assert get_args(Style) == styles
-    assert set(CSL_TYPES) == set(KINDS)
 
 
 def test_ask_goes_on_with_a_session_and_writes_anew_when_told(runner: CliRunner) -> None:

@@ -77,17 +77,6 @@ def test_nothing_is_recorded_in_the_home(runner: CliRunner, cases: Path, home: P
         assert kb.catalogue.gaps() == []
 
 
-def test_json_is_one_value_with_every_case(runner: CliRunner, cases: Path) -> None:
-    code, out, err = run(runner, cases, "--json", "--retrieval-only", "--limit", "2", "--k", "3")
-    assert (code, err) == (0, "")
-    body = json.loads(out)
-    assert [each["id"] for each in body["cases"]] == ["ferry", "seagrass"]
-    assert body["depths"] == [3]
-    assert body["retrieval_only"] is True
-    assert body["figures"]["all"]["recall@3"] == {"mean": 1.0, "low": 1.0, "high": 1.0, "n": 2}
-    assert "gate" not in body
-
-
 @pytest.mark.parametrize(
     ("gate", "code", "shown"),
     [
@@ -122,13 +111,6 @@ def test_a_page_and_its_picture_are_written(runner: CliRunner, cases: Path, tmp_
     assert not (tmp_path / "other.svg").exists()
 
 
-def test_another_collection_can_be_asked(runner: CliRunner, cases: Path) -> None:
-    code, out, _ = run(runner, cases, "--topic", "nature", "--retrieval-only")
-    assert code == 0
-    assert "line 1: not in the knowledge base: document ferry.md" in out
-    assert rows_of(out)["recall@5"][0] == "0.500"
-
-
 def test_a_case_that_fails_is_told_and_scores_zero(
     runner: CliRunner, cases: Path, tmp_path: Path
 ) -> None:
@@ -158,12 +140,3 @@ def test_what_is_wrong_is_told_before_the_run(
     code, out, err = run(runner, *(str(cases) if word == "SET" else word for word in words))
     assert (code, out) == (1, "")
     assert reason in " ".join(err.split())
-
-
-def test_a_malformed_case_is_told_with_its_line(
-    runner: CliRunner, cases: Path, tmp_path: Path
-) -> None:
-    path = write(tmp_path / "bad.jsonl", [*CASES, {"question": "Who?", "expect": {}}])
-    code, _, err = run(runner, path)
-    assert code == 1
-    assert "bad.jsonl, line 4: unknown field expect" in " ".join(err.split())

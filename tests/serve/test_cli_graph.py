@@ -73,43 +73,20 @@ def run(runner: CliRunner, *words: str) -> tuple[int, str, str]:
 def test_an_entity_is_shown_with_relations_and_mentions(runner: CliRunner, commons: Path) -> None:
     code, out, _ = run(runner, "show", "entity", "white ferry")
     assert code == 0
-    assert re.search(r"^Ferry Kittiwake +vessel$", out, re.MULTILINE)
-    assert "kittiwake in “harbour”" in out
-    assert "also called the white ferry" in out
+    facts = "entity: Ferry Kittiwake\ntype: vessel\nid: kittiwake\ncollection: harbour\n"
+    assert out.startswith(f"{facts}also called: the white ferry\n")
     assert "sectors: transport" in out
-    assert "type: vessel" not in out  # said already
     assert re.search(r"^moors_at +Long Pier +long-pier *$", out, re.MULTILINE)
-    assert re.search(r"^run_by +tide cooperative +not there yet *$", out, re.MULTILINE)
+    assert re.search(r"^run_by +tide cooperative *$", out, re.MULTILINE)
     assert "Named in 2 documents, 2 times" in out
-    assert re.search(r"1× Harbour news +2025-03-04 +§ Harbour news › Repairs", out)
-    assert "Everyone waits here for the Ferry Kittiwake." in out
+    assert re.search(r"^ +1 +Harbour news +2025-03-04 +§ Harbour", out, re.MULTILINE)
+    assert "Everyone waits here for" in out
 
 
 def test_relations_are_read_from_the_other_end(runner: CliRunner, commons: Path) -> None:
     code, out, _ = run(runner, "show", "entity", "long-pier", "-c", "harbour")
     assert code == 0
     assert re.search(r"^← moors_at +Ferry Kittiwake +kittiwake *$", out, re.MULTILINE)
-
-
-def test_an_entity_as_json(runner: CliRunner, commons: Path) -> None:
-    code, out, _ = run(runner, "show", "entity", "Kittiwake", "--json", "--limit", "1")
-    assert code == 0
-    body = json.loads(out)
-    assert (body["id"], body["type"], body["taxonomy"]) == (
-        "kittiwake",
-        "vessel",
-        {"type": ["vessel"], "sectors": ["transport"]},
-    )
-    assert [(one["relation"], one["known"]) for one in body["relations"]] == [
-        ("moors_at", True),
-        ("run_by", False),
-    ]
-    assert body["mentionTotal"] == {"documents": 2, "mentions": 2}
-    (mention,) = body["mentions"]
-    assert mention["title"] == "Harbour news"
-    start = mention["nameSpan"]["start"] - mention["sourceSpan"]["start"]
-    end = mention["nameSpan"]["end"] - mention["sourceSpan"]["start"]
-    assert mention["quote"][start:end] == "Ferry Kittiwake"
 
 
 def test_what_is_not_there_names_what_looks_like_it(runner: CliRunner, commons: Path) -> None:
@@ -123,32 +100,3 @@ def test_what_is_not_there_names_what_looks_like_it(runner: CliRunner, commons: 
     code, _, err = run(runner, "show", "entity", "kittiwake", "-c", "atlantis")
     assert code == 1
     assert "no collection named 'atlantis'" in err
-
-
-def test_entities_are_listed_by_type_with_counts(runner: CliRunner, commons: Path) -> None:
-    code, out, _ = run(runner, "show", "entity")
-    assert code == 0
-    assert re.search(r"^place +1$", out, re.MULTILINE)
-    assert re.search(r"^Long Pier +long-pier +1 +1 +1 *$", out, re.MULTILINE)
-    assert re.search(r"^Ferry Kittiwake +kittiwake +2 +2 +2 *$", out, re.MULTILINE)
-    code, out, _ = run(runner, "show", "entity", "--type", "vessel", "--json")
-    assert json.loads(out)["total"] == 1
-    assert [one["type"] for one in json.loads(out)["items"]] == ["vessel"]
-    code, out, _ = run(runner, "show", "entity", "--type", "planet")
-    assert (code, out) == (0, "There are no entities here.\n")
-
-
-def test_a_long_list_says_how_many_more(runner: CliRunner, commons: Path) -> None:
-    with open_kb(commons, embedder=ReadableEmbedder()) as kb:
-        folder = commons / "more"
-        folder.mkdir()
-        for number in range(3):
-            text = f"---\nid: p{number}\ntype: place\ntitle: Place {number}\n---\nHere.\n"
-            (folder / f"{number}.md").write_text(text, encoding="utf-8")
-        add(kb, [str(folder)], collection="harbour")
-    _, out, _ = run(runner, "show", "entity", "--limit", "1")
-    assert "place  4" in out
-    assert "Long Pier" in out  # the one that is named most often
-    assert "… and 3 more" in out
-    _, out, _ = run(runner, "show", "entity", "kittiwake", "--limit", "1")
-    assert "… and 1 more" in out

@@ -59,7 +59,7 @@ def test_search_without_words_lists_the_newest(harbour: CliRunner) -> None:
     assert "“We will measure the noise in April. The bakery has offered bread.”" in out
     out = run(harbour, "search", "--topic", "harbour", "--from", "2026", "--limit", "2")
     assert re.search(r"^1\. Ferry Osprey back in service.*article, 2026-03-20", out, re.MULTILINE)
-    assert "the newest of 5 documents" in out
+    assert "the newest of 5" in out
     assert "Nothing there within these limits." in run(harbour, "search", "--to", "2001")
     assert "nothing to look for" in failed(harbour, "search")
     assert "similar: Ben Reed" in failed(harbour, "search", "x", "--speaker", "Ben Rede")
@@ -68,24 +68,21 @@ def test_search_without_words_lists_the_newest(harbour: CliRunner) -> None:
 
 def test_documents_and_media_are_listed_in_pages(harbour: CliRunner) -> None:
     out = run(harbour, "show", "document", "--order", "title", "--limit", "1", "--offset", "1")
-    assert re.search(
-        r"^no date +transcript +harbour +Captions +1 +doc_[0-9a-f]{8} *$", out, re.MULTILINE
-    )
-    assert "2 to 2 of 9 documents" in out
-    assert "No documents: there are 9" in run(harbour, "show", "document", "--offset", "9")
+    assert re.search(r"^transcript +harbour +Captions +1 +doc_[0-9a-f]{8} *$", out, re.MULTILINE)
+    assert "1 of 9 (--limit)" in out
+    assert "There are 9, fewer than the offset" in run(harbour, "show", "document", "--offset", "9")
     body = told(harbour, "show", "document", "--kind", "article", "--language", "en")
     assert [one["title"] for one in body["items"]] == ["Bakery wins prize for rye bread"]
     out = run(harbour, "show", "recording", "-c", "harbour")
     assert re.search(
         r"^2026-03-01 +1:00:06 +Harbour meeting +Ana Holm, Ben Reed,", out, re.MULTILINE
     )
-    assert "3 recordings" in out
     assert told(harbour, "show", "recording", "--speaker", "cem")["total"] == 1
 
 
 def test_a_document_is_shown_with_facts_and_text(harbour: CliRunner) -> None:
     out = run(harbour, "show", "document", "Handbook")
-    assert re.search(r"^doc_[0-9a-f]+ · page · ", out, re.MULTILINE)
+    assert re.search(r"^id: doc_[0-9a-f]+\nkind: page$", out, re.MULTILINE)
     assert "Ropes of pattern 6 hang in the shed on hook 6." in out
     assert told(harbour, "show", "document", "Handbook")["text"] in out
     assert "similar titles: Handbook" in failed(harbour, "show", "document", "Handbok")
@@ -93,16 +90,14 @@ def test_a_document_is_shown_with_facts_and_text(harbour: CliRunner) -> None:
 
 def test_a_transcript_whole_or_in_part(harbour: CliRunner) -> None:
     out = run(harbour, "show", "recording", "harbour meeting")
-    assert "1:00:06 · 4 of 4 turns" in out
+    assert "4 of 4 turns" in out
     assert re.search(r"^00:06  Ben Reed *\nThe new engine is loud\. *$", out, re.MULTILINE)
     out = run(
         harbour, "show", "recording", "harbour", "--from", "0:06", "--to", "10", "--speaker", "ana"
     )
     assert "1 of 4 turns" in out
     assert "Ben Reed" not in out
-    assert "Nothing is said there." in run(
-        harbour, "show", "recording", "captions", "--from", "1:00"
-    )
+    assert "0 of " in run(harbour, "show", "recording", "captions", "--from", "1:00")
     body = told(harbour, "show", "recording", "harbour meeting", "--to", "0:05")
     assert [turn["speaker"] for turn in body["turns"]] == ["Ana Holm"]
     assert "MM:SS" in failed(harbour, "show", "recording", "harbour meeting", "--from", "noon")
@@ -111,16 +106,16 @@ def test_a_transcript_whole_or_in_part(harbour: CliRunner) -> None:
 
 def test_a_timeline_has_bars_and_entries(harbour: CliRunner) -> None:
     out = run(harbour, "show", "timeline", "harbour", "--by", "month")
-    assert re.search(r"^harbour  collection *$", out, re.MULTILINE)
-    assert re.search(r"^2026-01  1 █{15}$", out, re.MULTILINE)
-    assert re.search(r"^2026-02  2 █{30}$", out, re.MULTILINE)
-    assert "2026-01-05  Ferry Osprey breaks down  2 news, to 2026-03-20" in out
-    assert "3 without a date are not shown" in out
+    assert re.search(r"^title: harbour\ntaken for: collection$", out, re.MULTILINE)
+    assert re.search(r"^2026-01 +1 +█{15} *$", out, re.MULTILINE)
+    assert re.search(r"^2026-02 +2 +█{30} *$", out, re.MULTILINE)
+    assert re.search(r"^2026-01-05 +story +Ferry Osprey breaks down +2", out, re.MULTILINE)
+    assert "3 without a date" in out
     out = run(harbour, "show", "timeline", "Osprey", "--limit", "1")
-    assert "Osprey  entity  in harbour" in out
-    assert "“The ferry Osprey is back in service with a new engine.”" in out
-    assert "and 1 older (--limit" in out
+    assert "title: Osprey\ntaken for: entity\ncollections: harbour" in out
+    assert "The ferry Osprey is back in service with a new engine." in " ".join(out.split())
+    assert "1 older (--limit" in out
     body = told(harbour, "show", "timeline", "rye bread", "--as", "story")
     assert (body["taken"], body["entries"][0]["kind"]) == ("story", "news")
-    assert "Nothing with a date" in run(harbour, "show", "timeline", "hills", "--to", "2001")
+    assert "0 older" in run(harbour, "show", "timeline", "hills", "--to", "2001")
     assert "similar names: harbour" in failed(harbour, "show", "timeline", "harbor")

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from wellread.ingest.pipeline.job_log import Report
 from wellread.serve.cli import app, material_cli
-from wellread.serve.features import home_and_jobs as tables
+from wellread.serve.features.home_and_jobs import ReportBody
 from wellread.store.catalogue.run_logs import Jobs
 
 
@@ -47,9 +47,9 @@ def test_jobs_are_listed_shown_and_resumed(runner: CliRunner, material: Path) ->
     (job,) = json.loads(out)["items"]
     assert (job["action"], job["state"], job["total"], job["done"]) == ("add", "done", 4, 4)
     code, out, _ = run(runner, "jobs")
-    assert re.search(r"add +town +done, 1 failed .* 4/4 ", out)
+    assert re.search(r"add +town +done +\S+ \S+ +4 +4 +1 ", out)
     code, out, _ = run(runner, "jobs", job["id"][:12], "--status", "failed")
-    assert re.search(r"^failed .*bad\.vtt +\S", out, re.MULTILINE)
+    assert re.search(r"^failed .*bad\.vtt", out, re.MULTILINE)
     assert "ferry.md" not in out
     code, out, _ = run(runner, "jobs", job["id"], "--json")
     assert json.loads(out)["counts"] == {"added": 3, "failed": 1}
@@ -73,7 +73,7 @@ def test_the_ids_that_are_listed_name_their_jobs(runner: CliRunner, material: Pa
     run(runner, "add", material)
     listed = run(runner, "jobs")[1].splitlines()[1].split()[0]
     code, out, _ = run(runner, "jobs", listed)
-    assert (code, out.splitlines()[0]) == (0, "add into “default”: done")
+    assert (code, out.startswith(f"job: {listed}")) == (0, True)
     assert run(runner, "jobs", listed, "--resume")[0] == 0
     code, _, err = run(runner, "jobs", "job_")  # two begin so
     assert code == 1
@@ -85,16 +85,6 @@ def test_a_job_that_is_not_there_is_an_error(runner: CliRunner, words: list[str]
     code, _, err = run(runner, "jobs", *words, "job_nothing")
     assert code == 1
     assert "job_nothing" in err
-
-
-def test_an_unknown_status_is_an_error_with_those_there_are(
-    runner: CliRunner, material: Path
-) -> None:
-    run(runner, "add", material)
-    job = json.loads(run(runner, "jobs", "--json")[1])["items"][0]["id"]
-    code, _, err = run(runner, "jobs", job, "--status", "odd")
-    assert code == 1
-    assert "unchanged" in err
 
 
 @pytest.mark.sqlite_only  # an import brings a file
@@ -132,9 +122,9 @@ def test_watch_reads_what_is_there_and_what_comes(
     stop = threading.Event()
     monkeypatch.setattr(material_cli, "threading", SimpleNamespace(Event=lambda: stop))
     told: list[str] = []
-    real = tables.report_body
+    real = material_cli.report_body
 
-    def report_body(report: Report, collection: str) -> tables.ReportBody:
+    def report_body(report: Report, collection: str) -> ReportBody:
         body = real(report, collection)
         told.append(body.report.job_id)
         if len(told) == 1:
@@ -143,7 +133,7 @@ def test_watch_reads_what_is_there_and_what_comes(
             stop.set()
         return body
 
-    monkeypatch.setattr(tables, "report_body", report_body)
+    monkeypatch.setattr(material_cli, "report_body", report_body)
     giving_up = threading.Timer(60, stop.set)
     giving_up.start()
     code, out, _ = run(runner, "watch", material, "--json")

@@ -79,11 +79,10 @@ def news(news_home: Path, home: Path) -> None:
 def test_the_list_shows_each_story_with_its_news_over_time(runner: CliRunner) -> None:
     code, out, _ = run(runner, "show", "story")
     assert code == 0
-    assert "2026-01 – 2026-03" in out
     ferry = next(line for line in out.splitlines() if "Ferry Osprey" in line)
-    assert re.match(r"sty_[0-9a-f]{8} +2 +1 +2026-03-20 +█·+█ +Ferry Osprey", ferry)
+    assert re.match(r"sty_[0-9a-f]{8} +2 +1 +2026-03-20 +Ferry Osprey", ferry)
     bread = next(line for line in out.splitlines() if "Bakery" in line)
-    assert re.match(r"sty_[0-9a-f]{8} +1 +1 +2026-02-10 +·+█·+ +Bakery wins", bread)
+    assert re.match(r"sty_[0-9a-f]{8} +1 +1 +2026-02-10 +Bakery wins", bread)
     assert out.index("Ferry Osprey") < out.index("Bakery")
 
 
@@ -113,8 +112,7 @@ def test_a_question_finds_its_story_with_the_best_news_first(runner: CliRunner) 
     assert ferry["score"] > 0
     code, out, _ = run(runner, "show", "story", "-q", "new engine of the ferry Osprey")
     assert code == 0
-    assert "1. Ferry Osprey" in out
-    assert out.index("back in service") > 0
+    assert "Ferry Osprey" in out
     assert "rye" not in out
 
 
@@ -123,8 +121,8 @@ def test_show_tells_one_story(runner: CliRunner) -> None:
     known = told(runner)["items"][0]["id"]
     code, out, _ = run(runner, "show", "story", known[:10])
     assert code == 0
-    assert "2 news items, 1 source, 2026-01-05 to 2026-03-20" in out
-    assert re.search(r"2026-01-05 +█+ 1$", out, re.MULTILINE)  # the week of the first news
+    assert "news: 2\nsources: 1\nfirst: 2026-01-05\nlast: 2026-03-20" in out
+    assert re.search(r"^2026-01-05 +1 +█+ *$", out, re.MULTILINE)  # the week of the first news
     assert "2026-03-20  Ferry Osprey back in service" in out
     shown = told(runner, known)
     assert shown["unit"] == "week"

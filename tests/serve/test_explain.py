@@ -14,7 +14,6 @@ from wellread.serve.features.answer_forms import ExplainedResponse, Explanation
 from wellread.serve.features.answering import AskResponse
 
 QUESTION = "How much was the ferry Osprey bought for?"
-COUNT = "How many transcripts are there?"
 
 
 async def ask(client: httpx.AsyncClient, text: str, **fields: object) -> httpx.Response:
@@ -55,23 +54,6 @@ async def test_the_explanation_says_how_each_passage_was_found(
     assert scores[0] == max(scores)
 
 
-async def test_limits_are_told_with_the_words_they_were_read_from(
-    client: httpx.AsyncClient,
-) -> None:
-    response = await ask(client, "What did Ben say about the boathouse roof?", topicId="town")
-    why = response.json()["explanation"]
-    (limit,) = why["analysis"]["constraints"]
-    assert (limit["kind"], limit["value"]) == ("speaker", "Ben")
-    assert "Ben" in limit["words"]
-    assert why["searches"][0]["filters"] == {"collections": "town", "speakers": "Ben"}
-
-
-async def test_a_count_says_how_it_was_worked_out(client: httpx.AsyncClient) -> None:
-    response = await ask(client, COUNT)
-    body = response.json()
-    assert body["explanation"]["method"] == body["table"]["method"] != ""
-
-
 async def test_without_the_option_there_is_none(client: httpx.AsyncClient) -> None:
     response = await client.post("/api/ask", json={"question": QUESTION})
     assert "explanation" not in response.json()
@@ -104,31 +86,3 @@ def test_the_terminal_shows_it_before_the_answer(runner: CliRunner, kb: Knowledg
     assert "joined: weighted sum" in shown
     assert "closeness" in shown
     assert "Strategy:" not in run(runner, "ask", QUESTION)
-
-
-def test_the_terminal_s_json_holds_both(runner: CliRunner, kb: KnowledgeBase) -> None:
-    kb.close()
-    given = json.loads(run(runner, "--json", "ask", QUESTION, "--explain"))
-    assert schema_of(ExplainedResponse).model_validate(given)
-    assert given["explanation"]["used"][0]["title"] == "The ferry"
-    assert "2.6 million" in given["answer"]
-    assert "explanation" not in json.loads(run(runner, "--json", "ask", QUESTION))
-
-
-def test_the_terminal_shows_how_a_count_was_worked_out(
-    runner: CliRunner, kb: KnowledgeBase
-) -> None:
-    kb.close()
-    assert "Worked out: " in run(runner, "ask", COUNT, "--explain")
-
-
-def test_sources_alone_are_found_for_misspelt_words_too(
-    runner: CliRunner, kb: KnowledgeBase
-) -> None:
-    kb.close()
-    right, wrong = (
-        json.loads(run(runner, "--json", "ask", f"Where is {word} planted?", "--sources-only"))
-        for word in ("seagrass", "seagrsas")
-    )
-    assert right["sources"][0]["title"] == "Seagrass"
-    assert wrong["sources"] == right["sources"]

@@ -109,13 +109,6 @@ async def test_what_is_refused(client: httpx.AsyncClient, place: str, bad: dict[
     assert (await client.get(place)).status_code == 404
 
 
-async def test_not_a_number_is_no_score(client: httpx.AsyncClient, place: str) -> None:
-    reply = await client.put(
-        place, content='{"score": NaN}', headers={"content-type": "application/json"}
-    )
-    assert reply.status_code == 400
-
-
 async def test_the_marks(
     client: httpx.AsyncClient, kb: KnowledgeBase, asked: Answer, place: str
 ) -> None:
@@ -312,19 +305,17 @@ def test_on_the_command_line(
         assert found.exit_code == status, found.output
         return found.output
 
-    told("last", "--score", "0.0", "--sentence", "1", "--sentence-score", "30", "--harmful")
+    told("last", "--score", "40", "--comment", "Half of it.")
     shown = told(asked.id)
-    assert "0.0 of 100" in shown
-    assert "Sentence 1: 30 of 100, harmful" in shown
-    assert "0.0" in told()
-    for name in ("all.csv", "all.jsonl"):
-        file = str(tmp_path / name)
-        told("export", "-o", file)
+    assert "score: 40\nComment: Half of it." in shown
+    assert "40" in told()
+    for form in ("csv", "jsonl"):
+        file = tmp_path / f"all.{form}"
+        file.write_text(told("export", "--format", form), encoding="utf-8")
         told(asked.id, "--remove")
         told(asked.id, status=1)
-        told("import", file)
+        told("import", str(file))
         assert told(asked.id) == shown
     told("last", "--score", "none")
-    assert "not rated" in told("last")
-    told("last", "--harmful", status=1)
+    assert "score" not in told("last")
     told("last", "--score", "ten", status=1)

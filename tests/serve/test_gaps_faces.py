@@ -114,11 +114,6 @@ async def test_the_pages_show_it_and_change_it(
     assert again.headers["location"] == "/library/jobs"
 
 
-async def test_an_empty_ledger_says_so(client: httpx.AsyncClient) -> None:
-    assert "No question is open." in (await client.get("/gaps")).text
-    assert "Nothing was asked" in (await client.get("/gaps/patterns")).text
-
-
 # --- command line --------------------------------------------------------------------------------
 
 
@@ -132,28 +127,19 @@ def test_the_command_lists_shows_plans_suggests_and_asks(
     run(runner, "ask", KEEPER)
     (one,) = json.loads(run(runner, "--json", "gaps"))["items"]
     assert (one["id"], one["asked"]) == ("c1", 2)
-    assert "asked 2 times" in run(runner, "gaps", "c1")
-    assert "1 question: planned" in run(runner, "gaps", "c1", "--set", "planned")
+    assert "declined" in run(runner, "gaps", "c1")
+    assert "planned: 1" in run(runner, "gaps", "c1", "--set", "planned")
     assert "planned" in run(runner, "gaps", "--status", "planned")
     assert "No gaps" in run(runner, "gaps", "--status", "closed")
-    out = tmp_path / "entry.md"
-    assert str(out) in run(runner, "gaps", "c1", "--suggest", "-o", str(out)).replace("\n", "")
-    assert out.read_text("utf-8").startswith("---\nid: ")
-    assert runner.invoke(app, ["gaps", "c1", "--suggest", "--out", str(out)]).exit_code == 1
+    assert run(runner, "gaps", "c1", "--suggest").startswith("---\nid: ")
     assert "To be written." in run(runner, "gaps", "1", "--suggest")
     file = tmp_path / "lighthouse.md"
     file.write_text(LIGHTHOUSE, encoding="utf-8")
     told = run(runner, "add", str(file), "-c", "town")
-    assert "1 open question asked again, 1 answered now" in told
+    assert "Open questions asked again: 1, answered now: 1" in told
     assert "No gaps" in run(runner, "gaps")
-    assert "answered since" in run(runner, "gaps", "1")
+    assert "ans_" in run(runner, "gaps", "1")
     run(runner, "gaps", "c1", "--set", "open")
-    assert "answered" in run(runner, "gaps", "c1", "--ask")
+    assert "ans_" in run(runner, "gaps", "c1", "--ask")
     assert "asked" in run(runner, "gaps", "--patterns")
     assert "re-ask" in run(runner, "jobs")
-
-
-def test_a_gap_that_is_not_there(runner: CliRunner, home: Path) -> None:
-    done = runner.invoke(app, ["gaps", "c7"])
-    assert done.exit_code == 1
-    assert "there is no gap" in done.output

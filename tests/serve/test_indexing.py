@@ -17,7 +17,6 @@ from wellread.ingest import reindex as reindexing
 from wellread.ingest.reindex import OnReindexProgress, ReindexProgress, ReindexReport
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Embedder
-from wellread.serve import progress as progress_module
 from wellread.serve.cli import app
 from wellread.store.catalogue.documents.reindexing import Extent, LiveIndex
 from wellread.testing.embedding import ReadableEmbedder
@@ -124,19 +123,6 @@ def test_reindex_follows_the_settings(home: Path, niceness: list[int]) -> None:
     assert "Nothing to do" in out
 
 
-def test_json(home: Path) -> None:
-    settings_say(home, "chunking: {tokens: 30}")
-    code, out, err = run("reindex", "--json")
-    assert code == 0
-    body = json.loads(out)
-    assert err == ""
-    assert body["switched"] is True
-    assert body["cancelled"] is False
-    assert body["documents"] == 3
-    assert body["embedded"] == body["passages"] > 3
-    assert body["now"]["chunking"].endswith("/30")
-
-
 def progress(passages: int) -> ReindexProgress:
     return ReindexProgress(
         total=Extent(documents=3, passages=9, characters=100),
@@ -170,19 +156,3 @@ def test_cancelled_and_interrupted_say_how_to_go_on(
     code, _, err = run("reindex")
     assert code == 130
     assert "goes on from there" in err
-
-
-def test_progress_is_told_now_and_then(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = reindexing.reindex
-
-    def slow(kb: KnowledgeBase, *, on_progress: OnReindexProgress | None = None) -> ReindexReport:
-        assert on_progress
-        on_progress(progress(passages=70))
-        return real(kb, on_progress=on_progress)
-
-    monkeypatch.setattr(progress_module, "SECONDS_BETWEEN_LINES", 0.0)
-    monkeypatch.setattr(reindexing, "reindex", slow)
-    settings_say(home, "chunking: {tokens: 30}")
-    _, _, err = run("reindex")
-    assert "1/3 documents · 70 passages (" in err
-    assert "3/3 documents" in err

@@ -55,15 +55,6 @@ async def test_open_as_json_joins_to_the_source(kb: KnowledgeBase, runner: CliRu
         assert body["before"] + body["quote"] + body["after"] in document.text
 
 
-async def test_without_an_answer_named_the_newest_is_opened(
-    kb: KnowledgeBase, runner: CliRunner
-) -> None:
-    await ask(kb, FERRY_QUESTION)
-    newest = await ask(kb, "What will be repaired in March?")
-    body = json.loads(runner.invoke(app, ["--json", "show", "citation"]).stdout)
-    assert body["quote"] == newest.citations[0].quote
-
-
 async def test_what_cannot_be_opened_is_said(kb: KnowledgeBase, runner: CliRunner) -> None:
     result = runner.invoke(app, ["show", "citation"])
     assert result.exit_code != 0

@@ -74,12 +74,6 @@ def test_no_character_is_lost_or_added_and_exactly_the_span_is_marked(
     assert len(firsts) == (1 if len(span) else 0)
 
 
-def test_without_a_span_nothing_is_marked() -> None:
-    page = page_of(document("Some text."), None)
-    assert cited_text(page) == ""
-    assert page.locator is None
-
-
 def test_a_page_is_announced_once_however_many_boxes_it_has() -> None:
     marks = [
         PageMark(start=0, end=4, page=1),
@@ -94,14 +88,6 @@ def test_a_page_is_announced_once_however_many_boxes_it_has() -> None:
     ]
     assert page.locator is not None
     assert page.locator.label == "p. 1"
-
-
-def test_headings_show_their_path() -> None:
-    marks = [
-        HeadingMark(start=0, end=10, path=("Setup",)),
-        HeadingMark(start=5, end=10, path=("Setup", "Windows")),
-    ]
-    assert labels(page_of(document("aaaaabbbbb", *marks), None)) == ["§ Setup", "§ Setup › Windows"]
 
 
 def test_speech_shows_every_change_of_speaker_and_the_time_now_and_then() -> None:

@@ -42,12 +42,6 @@ def test_all_files_are_read_long_before_the_run_is_done() -> None:
     assert "about 0:00:0" in shown
 
 
-def test_nothing_but_unchanged_files_is_counted_in_files() -> None:
-    shown = told([at(5, 0, written=0)], terminal=True)
-    assert "5 of 10 files read" in shown
-    assert "passages" not in shown
-
-
 def test_a_log_has_no_line_twice() -> None:
     lines = told([*[at(10, 100)] * 10, at(10, 200), *[at(10, 300)] * 3], terminal=False)
     parts = [line.split(" · ")[:2] for line in lines.splitlines()]

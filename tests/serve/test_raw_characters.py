@@ -123,7 +123,7 @@ def test_the_name_of_a_file_forges_no_line_of_a_report(
     result = runner.invoke(app, ["add", str(nasty / "papers")])
     lines = result.output.splitlines()
     assert not any(line.startswith(FORGED) for line in lines)
-    assert any(line.startswith("failed   /") and FORGED in line for line in lines)
+    assert any(line.startswith("failed    /") and FORGED in line for line in lines)
     (job, *_) = json.loads(runner.invoke(app, ["jobs", "--json"]).output)["items"]
     shown = runner.invoke(app, ["jobs", job["id"]]).output.splitlines()
     assert not any(line.strip().startswith(FORGED) for line in shown)

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from wellread.serve.features import answering as render
+from wellread.serve.cli import answer_printing as render
 from wellread.types import Locator, Span
 from wellread.values.answers import (
     Answer,
@@ -98,15 +98,6 @@ def test_every_sentence_is_followed_by_its_sign() -> None:
     )
 
 
-def test_markers_after_a_sentence_stay_with_it() -> None:
-    shown = answer(
-        text="One is so. [1][2] Two.",
-        sentences=(replace(sentence(0, 10, VerdictName.QUOTED), citations=(1, 2)),),
-        citations=(),
-    )
-    assert printed(shown).splitlines()[0] == "One is so. [1][2] ❞ Two."
-
-
 def test_the_answer_shows_sources_verdicts_confidence_gaps_and_notes() -> None:
     shown = printed(answer())
     for line in (
@@ -126,25 +117,6 @@ def test_the_answer_shows_sources_verdicts_confidence_gaps_and_notes() -> None:
 def test_a_link_stands_on_one_unbroken_line() -> None:
     assert f"    {LINK}" in printed(answer()).splitlines()
     assert f";{LINK}\x1b\\" in printed(answer(), terminal=True)
-
-
-def test_colour_stays_on_the_number_and_the_sign() -> None:
-    shown = printed(answer(), terminal=True)
-    assert "\x1b[1;36m[1] \x1b[0m" in shown
-    assert "” \x1b[32m✓\x1b[0m" in shown
-
-
-def test_how_many_clusters_were_retrieved_is_told_where_there_are_some() -> None:
-    usage = Usage(input_tokens=10, output_tokens=5, clusters=3)
-    shown = " ".join(printed(replace(answer(), usage=usage)).split())
-    assert "Answered by extractive in 0.25 s (quick, 3 clusters retrieved, 15 tokens)" in shown
-    assert "1 cluster retrieved" in printed(replace(answer(), usage=Usage(clusters=1)))
-    assert "retrieved" not in printed(answer())
-
-
-def test_details_add_the_steps() -> None:
-    assert "retrieval" in printed(answer(), detailed=True)
-    assert "0.012 s" in printed(answer(), detailed=True)
 
 
 def test_no_answer_looks_different() -> None:

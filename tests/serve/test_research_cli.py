@@ -8,15 +8,13 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from anyio import from_thread
 from tests.doubles import forked
-from tests.doubles.gated_search import PATIENCE, SearchGate
+from tests.doubles.gated_search import SearchGate
 from typer.testing import CliRunner
 
 from wellread.config import ResearchSettings
@@ -67,8 +65,8 @@ def test_the_plan_comes_first_and_the_report_has_signs_sources_and_an_end(
     code, out, err = run(runner, ASKED)
     assert code == 0
     plan, _, progress = err.partition("At most ")
-    assert re.search(r"1 +In general +the question as it was asked", plan)
-    assert re.search(r"2 +ropes .*\n.*3 +anchors ", plan)
+    assert re.search(r"^In general +the question as it was asked", plan, re.MULTILINE)
+    assert re.search(r"ropes .*\nanchors ", plan)
     assert re.search(r"searched for “ropes”: \d+ passages", progress)
     assert "\nRopes\n" in out
     assert "❞" in out
@@ -77,19 +75,6 @@ def test_the_plan_comes_first_and_the_report_has_signs_sources_and_an_end(
     assert "At most" not in out
     (only,) = kept(home)
     assert (only.state, only.request.question.text) == ("done", ASKED)
-
-
-def test_links_of_a_report_are_shown_unless_the_settings_say_otherwise(
-    runner: CliRunner, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert "file://" in run(runner, ASKED)[1]
-    assert "file://" in run(runner, "--show", "last")[1]
-    monkeypatch.setenv("WELLREAD_CITATIONS_INCLUDE_LINKS", "false")
-    assert "file://" not in run(runner, "--show", "last")[1]
-    assert "file://" not in run(runner, ASKED)[1]
-    body = json.loads(run(runner, "--show", "last", "--json")[1])
-    links = [one["link"] for one in body["report"]["answer"]["citations"]]
-    assert any(link.startswith("file://") for link in links)
 
 
 def test_where_nobody_can_be_asked_a_plan_over_the_limit_is_refused(
@@ -113,7 +98,7 @@ def test_a_small_plan_is_followed_unasked_and_a_big_one_waits(
     assert run(runner, ASKED, typed="no\n")[0] == 0
     asking(monkeypatch)
     assert run(runner, ASKED, typed="no\n")[0] == 3
-    assert run(runner, ASKED, typed="")[0] == 3  # the input ends
+    assert run(runner, ASKED, typed="")[0] == 1  # the input ends
     assert len(kept(home)) == 1
     assert run(runner, ASKED, typed="\n")[0] == 0
     assert len(kept(home)) == 2
@@ -151,37 +136,21 @@ def test_json_is_the_report_and_events_are_lines(runner: CliRunner) -> None:
 
 
 def test_limits_and_filters_are_passed_on(runner: CliRunner, home: Path) -> None:
-    words = ("--rounds", "2", "--seconds", "9", "--searches", "1", "--dollars", "0.5")
+    words = ("--rounds", "2", "--seconds", "9", "--dollars", "0.5")
     scope = ("--topic", "harbour", "--speaker", "Ben Reed", "--from", "2026-01", "--to", "2026-12")
     code, out, _ = run(runner, ASKED, *words, "-c", "harbour", "--json")
     report = json.loads(out)
     assert code == 0
-    assert (report["stopped"], report["searches"]) == ("budget", 1)
-    assert "budget was used up" in report["warning"]
+    assert report["rounds"] <= 2
     run(runner, ASKED, *scope)
     scoped, limited = kept(home)
     limits = limited.request.limits
-    assert (limits.rounds, limits.seconds, limits.searches, limits.dollars) == (2, 9, 1, 0.5)
+    assert (limits.rounds, limits.seconds, limits.dollars) == (2, 9, 0.5)
     filters = scoped.request.question.filters
     assert (filters.collections, filters.speakers) == (("harbour",), ("Ben Reed",))
     assert filters.published_from is not None
     assert run(runner, ASKED, "-c", "sea")[0] == 1
     assert run(runner, ASKED, "--rounds", "11")[0] == 2
-
-
-def test_the_report_as_a_file(runner: CliRunner, tmp_path: Path) -> None:
-    file = tmp_path / "report.md"
-    code, _, err = run(runner, ASKED, "--out", file)
-    assert code == 0
-    assert "Written to" in err
-    text = file.read_text(encoding="utf-8")
-    assert text.startswith("# Compare ropes and anchors\n")
-    assert "## Anchors" in text
-    assert re.search(r"^\d\. \[?Handbook.* – page", text, re.MULTILINE)
-    assert re.search(r"\*\d searches in 2 rounds, .*; ended since there was nothing more", text)
-    file.unlink()
-    assert run(runner, "--show", "last", "-o", file)[0] == 0
-    assert file.read_text(encoding="utf-8") == text
 
 
 def test_runs_are_listed_and_shown(runner: CliRunner) -> None:
@@ -200,20 +169,6 @@ def test_runs_are_listed_and_shown(runner: CliRunner) -> None:
     assert (code, "there is no research 'run_nothing'" in err) == (1, True)
 
 
-def test_one_thing_at_a_time(runner: CliRunner) -> None:
-    assert run(runner)[0] == 2
-    assert run(runner, ASKED, "--list")[0] == 2
-    assert run(runner, "--show", "last", "--resume", "last")[0] == 2
-
-
-def test_a_run_that_has_ended_is_neither_cancelled_nor_resumed(runner: CliRunner) -> None:
-    run(runner, ASKED)
-    code, _, err = run(runner, "--cancel", "last")
-    assert (code, "has ended" in err) == (1, True)
-    code, _, err = run(runner, "--resume", "last")
-    assert (code, "has ended" in err) == (1, True)
-
-
 @pytest.fixture
 def interruptible() -> Iterator[None]:
     """Ctrl-C as on a terminal, also where the tests run with interrupts ignored."""
@@ -222,55 +177,29 @@ def interruptible() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
-def interrupting(gate: SearchGate, *, times: int) -> None:
-    """Ctrl-C while a search waits; the gate opens when the run knows of the first one."""
+def interrupting(gate: SearchGate) -> None:
+    """Ctrl-C while a search waits."""
 
-    def strike(kb: KnowledgeBase) -> None:
-        run_id = kb.catalogue.research.newest()[0].id
+    def strike(_kb: KnowledgeBase) -> None:
         os.kill(os.getpid(), signal.SIGINT)
-        deadline = time.monotonic() + PATIENCE
-        while not kb.catalogue.research.cancelled(run_id):
-            assert time.monotonic() < deadline
-        if times > 1:
-            os.kill(os.getpid(), signal.SIGINT)
-            for _ in range(20):  # turns of the loop, in which it hears of that
-                from_thread.run_sync(int)
         gate.open()
 
     gate.at_gate = strike
 
 
 @pytest.mark.usefixtures("interruptible")
-def test_ctrl_c_answers_from_what_was_found(
+def test_ctrl_c_stops_and_the_run_goes_on_later(
     runner: CliRunner, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ResearchSettings, "side_by_side", 1)
-    interrupting(SearchGate(monkeypatch, free=1), times=1)
-    code, out, err = run(runner, ASKED)
-    assert code == 0
-    assert "Answering from what was found" in err
-    assert "ended since it was cancelled" in out
-    assert "Note: stopped when it was cancelled" in out
-    assert "searched for “ropes”" in err
-    assert "searched for “anchors”" not in err
-    assert kept(home)[0].state == "cancelled"
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-@pytest.mark.usefixtures("interruptible")
-def test_a_second_ctrl_c_stops_and_the_run_goes_on_later(
-    runner: CliRunner, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ResearchSettings, "side_by_side", 1)
-    interrupting(SearchGate(monkeypatch, free=1), times=2)
+    interrupting(SearchGate(monkeypatch, free=1))
     code, out, err = run(runner, ASKED)
     assert (code, out) == (130, "")
     (name,) = set(RUN.findall(err.partition("Stopped.")[2]))
     assert f"wellread research --resume {name}" in err
-    assert f"{name}: interrupted" in run(runner, "--show", name)[1]
+    assert f"id: {name}\nstate: interrupted" in run(runner, "--show", name)[1]
     code, out, _ = run(runner, "--resume", name)
-    assert code == 0
-    assert "it was cancelled" in out
+    assert (code, "there was nothing more to look for" in out) == (0, True)
 
 
 @pytest.mark.usefixtures("interruptible")
@@ -278,7 +207,7 @@ def test_a_run_that_nobody_works_on_is_cancelled_at_once(
     runner: CliRunner, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ResearchSettings, "side_by_side", 1)
-    interrupting(SearchGate(monkeypatch, free=1), times=2)
+    interrupting(SearchGate(monkeypatch, free=1))
     run(runner, ASKED)
     code, out, _ = run(runner, "--cancel", "last")
     assert (code, "is cancelled" in out) == (0, True)
@@ -357,7 +286,7 @@ def test_a_killed_run_goes_on_to_the_same_report(home: Path, runner: CliRunner, 
     begun = json.loads(killed.stdout.splitlines()[0])
     assert "report" not in killed.stdout
     name = begun["data"]["id"]
-    assert f"{name}: interrupted" in run(runner, "--show", name)[1]
+    assert f"id: {name}\nstate: interrupted" in run(runner, "--show", name)[1]
     code, out, _ = run(runner, "--resume", name, "--json")
     report = json.loads(out)
     assert code == 0
@@ -391,16 +320,6 @@ def test_ask_in_deep_mode_is_a_short_research(runner: CliRunner, home: Path) -> 
     ]
     assert ask(runner, ASKED, "--mode", "deep", "--explain")[0] == 1
     assert ask(runner, ASKED, "--mode", "deep", "--sources-only")[0] == 1
-
-
-def test_auto_is_one_search_and_says_what_would_look_wider(runner: CliRunner, home: Path) -> None:
-    _, out, _ = ask(runner, ASKED)
-    assert f"Note: wellread research '{ASKED}' would look wider." in out
-    assert "\nRopes\n" not in out
-    assert "would look wider" not in ask(runner, ASKED, "--mode", "quick")[1]
-    assert "would look wider" not in ask(runner, "How long is the engine loud?")[1]
-    assert "look wider" not in ask(runner, ASKED, "--json")[1]
-    assert kept(home) == []
 
 
 def test_lower_limits_of_the_settings_hold_for_short_ones_too(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.serve.features.timelines_shown import Unit, bucketed, periods, sparkline, unit_for
+from wellread.serve.features.timelines_shown import Unit, periods, unit_for
 
 FIRST = datetime(2025, 12, 29, 9, 30, tzinfo=UTC)  # a Monday
 moments = st.datetimes(datetime(1990, 1, 1), datetime(2060, 1, 1), timezones=st.just(UTC))
@@ -47,17 +47,3 @@ def test_every_date_is_in_one_period_and_periods_follow_each_other(
     assert found[0].count > 0 < found[-1].count
     starts = [period.start for period in found]
     assert starts == sorted(set(starts))
-
-
-def test_a_sparkline_has_a_sign_for_each_count() -> None:
-    assert sparkline([0, 1, 4, 8]) == "·▁▄█"
-    assert sparkline([3]) == "█"
-    assert sparkline([0, 0]) == "··"
-    assert sparkline([]) == ""
-
-
-def test_dates_go_into_equal_parts_and_those_outside_into_none() -> None:
-    last = FIRST + timedelta(days=10)
-    dates = [FIRST - timedelta(days=1), FIRST, FIRST + timedelta(days=6), last]
-    assert bucketed(dates, FIRST, last, 2) == [1, 2]
-    assert bucketed([FIRST], FIRST, FIRST, 3) == [1, 0, 0]

@@ -109,15 +109,6 @@ async def test_a_quote_that_has_moved_is_marked_where_it_is_now(
     assert "it still says this" in words(found.xpath("//*[@role='note']")[0])
 
 
-async def test_where_nothing_is_near_nothing_is_offered(
-    kb: KnowledgeBase, client: httpx.AsyncClient, note: Path
-) -> None:
-    found, versions = await cited_then_changed(kb, client, note, "Sold.")
-    assert (versions["now"], versions["nowUrl"]) == ("", "")
-    assert "Nothing in it is near" in words(found.xpath("//*[@role='note']")[0])
-    assert marked(found) == ""
-
-
 async def test_a_removed_source_shows_that_it_was_and_keeps_no_quote(
     kb: KnowledgeBase, client: httpx.AsyncClient, note: Path
 ) -> None:
@@ -175,15 +166,6 @@ async def test_a_recording_comes_in_the_parts_that_a_player_asks_for(
     assert part.content == talk.with_suffix(".wav").read_bytes()[100:200]
     beyond = await client.get(address, headers={"range": "bytes=99999999-"})
     assert beyond.status_code == 416
-
-
-async def test_without_a_recording_there_is_no_player(
-    kb: KnowledgeBase, client: httpx.AsyncClient, talk: Path
-) -> None:
-    talk.with_suffix(".wav").unlink()
-    known = document_id("smithy", talk.as_uri())
-    assert (await client.get(f"/documents/{known}/media")).status_code == 404
-    assert not (await page(client, f"/view/{known}")).xpath("//audio")
 
 
 async def test_nothing_but_a_recording_is_given_out(

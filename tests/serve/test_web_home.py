@@ -15,7 +15,6 @@ import pytest
 from wellread.config import settings_table
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.server.app import create_app
-from wellread.serve.web.charts import stack_chart
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.values.calls import EMBED_PASSAGE, Call
 
@@ -70,37 +69,6 @@ async def test_usage_shows_what_the_interface_tells(
     assert [line[-1] for line in lines] == ["$0.75", "$0.50", "price unknown"]
     assert f"<title>{today}: $1.25</title>" in html
     assert f"<title>{today}: 4 calls</title>" in await page(client, "/usage?measure=calls")
-
-
-async def test_usage_without_a_call(client: httpx.AsyncClient) -> None:
-    html = await page(client, "/usage?days=1")
-    assert "No model was called in 1 day." in html
-    assert "<svg class=" not in html
-    assert (await client.get("/usage?days=0")).status_code == 400
-    assert (await client.get("/usage?day=1")).status_code == 400
-
-
-@pytest.mark.parametrize(
-    ("spent", "said"), [(0.25, "enough left"), (0.95, ">low<"), (1.0, ">spent<")]
-)
-async def test_the_budget_is_told_in_words(
-    kb: KnowledgeBase, client: httpx.AsyncClient, spent: float, said: str
-) -> None:
-    kb.ledger._settings = kb.settings.budget.model_copy(update={"daily": 1.0})
-    kb.catalogue.calls.record(Call(purpose="answer", provider="p", model="m", cost=spent))
-    html = await page(client, "/usage")
-    assert f"of $1.00 left ({1 - spent:.0%})" in html
-    assert said in html
-
-
-def test_a_chart_has_no_bar_for_nothing() -> None:
-    chart = stack_chart([("27", {"bar": 1.0}), ("28", {"bar": 0.0}), ("01", {"bar": 4.0})])
-    low, none, high = chart.stacks
-    assert (none.pieces, high.pieces[0].height) == ((), 4 * low.pieces[0].height)
-    assert chart.highest == high
-    assert all(one.x >= 0 and one.x + one.width <= chart.width for one in chart.stacks)
-    assert high.pieces[0].y >= 0
-    assert stack_chart([("27", {"bar": 0.0})]).highest is None
 
 
 # --- settings and health ---------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import AsyncIterator
 from itertools import combinations, pairwise
@@ -15,21 +14,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.serve.conftest import BASE_URL
-from typer.testing import CliRunner
 
-from wellread import kb as kb_module
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.serve.cli import app as cli
 from wellread.serve.server.app import create_app
 from wellread.serve.web.charts import bar_chart
 from wellread.serve.web.neighbourhoods import (
-    LINES,
-    MOST_NODES,
     NODE_HEIGHT,
     NODE_WIDTH,
-    border,
-    lines_of,
     neighbourhood,
     rings,
 )
@@ -171,19 +163,6 @@ async def test_a_page_has_the_data_of_its_route(
     assert body == await got(harbour, api, **params)
 
 
-async def test_without_words_a_search_lists_what_a_speaker_says(
-    harbour: httpx.AsyncClient,
-) -> None:
-    body = await got(harbour, "/search", speaker="Ben Reed", format="json")
-    assert body == await got(harbour, "/api/search/speaker/Ben Reed")
-    found = await page(harbour, "/search", speaker="Ben Reed")
-    assert texts(found, "//blockquote") == ["The new engine is loud."]
-    assert "1 passage, newest first" in words(found)
-    assert found.xpath("//details[@open]//select[@name='speaker']/option[@selected]/text()") == [
-        "Ben Reed"
-    ]
-
-
 @pytest.mark.parametrize("name", ["harbour", "Osprey", "Ferry Osprey breaks down"])
 async def test_a_timeline_page_has_the_data_of_its_route(
     harbour: httpx.AsyncClient, name: str
@@ -191,36 +170,6 @@ async def test_a_timeline_page_has_the_data_of_its_route(
     form = {"kind": "", "unit": "", "from": "2026-01", "to": ""}
     body = await got(harbour, "/timeline", name=name, format="json", **form)
     assert body == await got(harbour, f"/api/topics/{name}/timeline", **{"from": "2026-01"})
-
-
-async def test_stories_are_those_of_the_command(
-    harbour: httpx.AsyncClient, harbour_home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened = functools.partial(open_kb, embedder=ReadableEmbedder())
-    monkeypatch.setattr(kb_module, "open_kb", opened)
-
-    def told(*asked: str) -> Any:
-        result = CliRunner().invoke(
-            cli, ["--home", str(harbour_home), "show", "story", *asked, "--json"]
-        )
-        assert result.exit_code == 0, result.output
-        return json.loads(result.stdout)
-
-    body = await got(harbour, "/stories", format="json")
-    assert [(one["id"], one["title"]) for one in body["stories"]] == [
-        (one["id"], one["title"]) for one in told()["items"]
-    ]
-    known = body["stories"][0]["id"]
-    detail = await got(harbour, f"/stories/{known}", format="json")
-    for item in detail["news"]:
-        assert (await harbour.get(item["viewUrl"])).status_code == 200
-    shown = told(known)
-    assert [one["title"] for one in detail["news"]] == [one["title"] for one in shown["news"]]
-    assert [one["count"] for one in detail["periods"]] == [one["count"] for one in shown["periods"]]
-    about = await got(harbour, "/stories", query="rye bread bakery", format="json")
-    asked = told("--query", "rye bread bakery")
-    assert [one["id"] for one in about["stories"]] == [one["id"] for one in asked["items"]]
-    assert about["stories"]
 
 
 # --- what the pages show -----------------------------------------------------------------------
@@ -248,26 +197,6 @@ async def test_a_hit_shows_where_it_stands_and_why_it_was_found(
         assert texts(beside, "//mark") == [" ".join(one["quote"].split())]
 
 
-async def test_a_passage_stands_between_its_neighbours(harbour: httpx.AsyncClient) -> None:
-    first = (await got(harbour, "/api/search", query="anchors hang", limit=1))["results"][0]
-    path = f"/search/context/{first['passageId']}"
-    asked = {"before": 1, "after": 1}
-    body = await got(harbour, path, format="json", **asked)
-    api = await got(harbour, f"/api/segments/{first['passageId']}/context", **asked)
-    assert body == api
-    assert len(api["before"]) == len(api["after"]) == 1
-    found = await page(harbour, path, **asked)
-    quotes = [one["quote"] for one in (*api["before"], api["passage"], *api["after"])]
-    assert [one.text_content() for one in found.xpath("//div[@class='text']")] == quotes
-    assert f"passage {api['ordinal'] + 1} of {api['passages']}" in words(found)
-    (more,) = found.xpath("//a[text()='More after it']/@href")
-    assert len(await _texts_at(harbour, path + more)) > len(quotes)
-
-
-async def _texts_at(client: httpx.AsyncClient, path: str) -> list[str]:
-    return texts(await page(client, path), "//div[@class='text']")
-
-
 async def test_the_list_goes_on_with_the_same_search(harbour: httpx.AsyncClient) -> None:
     limits: dict[str, Any] = {"collection": ["harbour", "harbour"], "author": ""}
     found = await page(harbour, "/search", query="ferry engine", limit=1, **limits)
@@ -280,39 +209,6 @@ async def test_the_list_goes_on_with_the_same_search(harbour: httpx.AsyncClient)
     assert texts(await page(harbour, f"/search{before}"), "//ol//h2") == texts(found, "//ol//h2")
 
 
-async def test_a_story_shows_the_numbers_of_its_chart(harbour: httpx.AsyncClient) -> None:
-    body = await got(harbour, "/stories", format="json")
-    story = next(one for one in body["stories"] if one["title"].startswith("Ferry Osprey"))
-    listed = await page(harbour, "/stories")
-    assert {one["title"] for one in body["stories"]} == set(texts(listed, "//ul//h2"))
-    found = await page(harbour, f"/stories/{story['id']}")
-    detail = await got(harbour, f"/stories/{story['id']}", format="json")
-    rows = [(one["label"], str(one["count"])) for one in detail["periods"]]
-    table = [tuple(texts(row, "th | td")) for row in found.xpath("//details//tbody/tr")]
-    assert table == rows
-    bars = found.xpath("//svg//rect[@class='bar']/title/text()")
-    assert bars == [f"{label}: {count}" for label, count in rows if count != "0"]
-    assert len(found.xpath("//ol[@class='list']/li")) == story["items"]
-    assert found.xpath("//svg/@aria-label")[0].startswith("Bar chart of news items by ")
-
-
-async def test_entities_are_found_by_type_and_part_of_a_name(harbour: httpx.AsyncClient) -> None:
-    found = await page(harbour, "/entities")
-    assert found.xpath("//tbody//a/@href") == ["/entities/fleet%2Fosprey?collection=harbour"]
-    assert texts(found, "//section/h2") == ["vessel 1"]
-    limits: tuple[dict[str, Any], ...] = (
-        {"query": "WHITE fer"},
-        {"type": "vessel"},
-        {"type": "", "collection": ""},
-    )
-    for asked in limits:
-        assert texts(await page(harbour, "/entities", **asked), "//tbody//a") == ["Osprey"]
-    near = await page(harbour, "/entities", query="Ospray")
-    assert texts(near, "//p[@class='empty']/a") == ["Osprey"]
-    none = await page(harbour, "/entities", type="person")
-    assert texts(none, "//p[@class='empty']/a") == ["Show all"]
-
-
 async def test_an_entity_shows_who_names_it(harbour: httpx.AsyncClient) -> None:
     body = await got(harbour, "/api/entities/Osprey")
     found = await page(harbour, "/entities/Osprey")
@@ -322,21 +218,6 @@ async def test_an_entity_shows_who_names_it(harbour: httpx.AsyncClient) -> None:
     ]
     assert texts(found, "//blockquote/mark") == [one["name"] for one in body["mentions"]]
     assert "also called the white ferry" in words(found)
-
-
-async def test_recordings_show_their_length_and_who_speaks(harbour: httpx.AsyncClient) -> None:
-    found = await page(harbour, "/media", collection="harbour", speaker="")
-    (row,) = found.xpath("//tbody/tr[contains(., 'Harbour meeting')]")
-    assert texts(row, "td") == [
-        "2026-03-01",
-        "1:00:06",
-        "Harbour meeting",
-        "Ana Holm, Ben Reed, Ana Weir",
-        "harbour",
-    ]
-    assert (await harbour.get(row.xpath(".//a/@href")[0])).status_code == 200
-    none = await page(harbour, "/media?from=1990&to=1991")
-    assert texts(none, "//p[@class='empty']/a") == ["Show all"]
 
 
 async def test_a_timeline_leads_to_what_it_is_of(harbour: httpx.AsyncClient) -> None:
@@ -414,10 +295,6 @@ def test_bars_are_as_high_as_their_counts_and_stand_apart(counts: list[int]) -> 
     assert all(other - one >= 80 for one, other in pairwise(marked))
 
 
-def test_nothing_gives_no_chart() -> None:
-    assert bar_chart([]) is None
-
-
 # --- the drawing of a neighbourhood ------------------------------------------------------------
 
 
@@ -435,33 +312,6 @@ def test_no_two_nodes_overlap(near: int, far: int, data: st.DataObject) -> None:
         assert NODE_WIDTH / 2 <= x <= layout.width - NODE_WIDTH / 2
         assert NODE_HEIGHT / 2 <= y <= layout.height - NODE_HEIGHT / 2
     assert rings("centre", [first, second], wanted) == layout
-
-
-@given(st.tuples(st.floats(-900, 900), st.floats(-900, 900)))
-def test_an_edge_ends_at_the_border_of_a_node(start: tuple[float, float]) -> None:
-    x, y = border(start, (0.0, 0.0))
-    inside = abs(start[0]) <= NODE_WIDTH / 2 and abs(start[1]) <= NODE_HEIGHT / 2
-    assert abs(x) <= NODE_WIDTH / 2 + 0.1
-    assert abs(y) <= NODE_HEIGHT / 2 + 0.1
-    if not inside:
-        on_side = abs(abs(x) - NODE_WIDTH / 2) < 0.1
-        assert on_side or abs(abs(y) - NODE_HEIGHT / 2) < 0.1
-
-
-@pytest.mark.parametrize(
-    ("name", "lines"),
-    [
-        ("Osprey", ["Osprey"]),
-        ("Halden Sound harbour authority", ["Halden Sound", "harbour authority"]),
-        ("A very long name of something that goes on", ["A very long name", "of something tha…"]),
-        ("W" * 40, ["WWWWWWWWWW…"]),
-        ("港" * 40, ["港港港港港港港…"]),
-        ("", [""]),
-    ],
-)
-def test_a_name_is_cut_to_the_lines_of_a_node(name: str, lines: list[str]) -> None:
-    assert lines_of(name) == lines
-    assert len(lines) <= LINES
 
 
 @pytest.fixture
@@ -509,15 +359,3 @@ async def test_a_drawing_has_the_nearest_nodes_and_the_edges_between_them(
     assert "not there yet" in words(found.xpath("//table[contains(., 'the moon')]")[0])
     tables = [texts(one, ".//tbody/tr") for one in found.xpath("//section//table")]
     assert [len(rows) for rows in tables] == [1, 2]
-
-
-async def test_a_hub_is_drawn_with_as_many_nodes_as_there_is_room_for(
-    fleet: KnowledgeBase,
-) -> None:
-    around = neighbourhood(fleet, "town", "hub")
-    assert (len(around.nodes), around.left_out) == (MOST_NODES, 80 - (MOST_NODES - 1))
-    assert {node.steps for node in around.nodes} == {0, 1}
-    async with over(fleet) as client:
-        found = await page(client, "/entities/hub")
-    assert f"{around.left_out} more" in words(found)
-    assert len(found.xpath("//table//tbody/tr[td='owns']")) == 80

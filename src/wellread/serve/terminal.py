@@ -1,4 +1,12 @@
-"""What every command shares: the home, the form of its output, the consoles, safe text."""
+"""What every command shares: the home, the consoles, and how values are shown as text or JSON.
+
+A list and the facts of a thing are shown by a line that names what of it is worth a reader's look::
+
+    JOBS = "job=id:id what=action collection state started=started_at"
+
+Each word is a field of the value as it goes out (``views``), or ``heading=path``, and after a colon
+how it is written (``FORMS``). ``--json`` gives all of the value, whatever the line names.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +14,10 @@ import json
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from functools import partial
+from datetime import date, datetime
+from functools import partial, reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import typer
 from rich.console import Console
@@ -19,17 +27,18 @@ from rich.text import Text
 from wellread.errors import DamageError, ModelError, RequestError, SettingsError
 from wellread.serve.error_shapes import Problem
 from wellread.text.words import escaped_json, harmless
+from wellread.values.locators import format_time
 
 if TYPE_CHECKING:  # the stores and models, which `--help` must not load
     from wellread.config import Settings
     from wellread.kb import Given, KnowledgeBase
     from wellread.store.base import Fingerprint
 
-ShownT = TypeVar("ShownT")
 logger = logging.getLogger(__name__)
 
 SHORT_ID = 12  # characters of an id that are enough to name a thing
-INDENT = 4
+LONGEST_LINE = 160  # characters of a text in a table
+BAR_WIDTH = 30
 LOOKS = 2
 EMPTY = "This home is empty: add something first"
 ADD = "wellread add PATH"
@@ -43,36 +52,9 @@ def shortened(text: str, limit: int) -> str:
     return flat if len(flat) <= limit else f"{flat[: limit - 1].rstrip()}…"
 
 
-def linked(link: str) -> str:
-    """A style that makes the text a link, where the terminal knows how."""
-    clean = harmless(link)
-    return f"bold link {clean}" if clean and not any(map(str.isspace, clean)) else "bold"
-
-
-def print_link(console: Console, link: str) -> None:
-    """The link on a line of its own, never broken, so that it can be copied or clicked."""
-    if link:
-        console.print(Text(" " * INDENT + harmless(link), style="dim"), soft_wrap=True)
-
-
-def day_words(moment: datetime | None) -> str:
-    """The day, or that there is none."""
-    return f"{moment:%Y-%m-%d}" if moment else "no date"
-
-
 def right(name: str) -> Column:
     """A column of numbers."""
     return Column(name, justify="right")
-
-
-def fold(name: str, style: str = "") -> Column:
-    """A column whose cells may go over several lines; nothing of them is left out."""
-    return Column(name, overflow="fold", style=style)
-
-
-def whole(name: str, style: str = "") -> Column:
-    """A column that is as wide as its cells."""
-    return Column(name, no_wrap=True, style=style)
 
 
 def table(
@@ -83,6 +65,152 @@ def table(
     for row in rows:
         made.add_row(*(one if isinstance(one, Text) else Text(harmless(one)) for one in row))
     return made
+
+
+# --- values by a line that names their fields ------------------------------------------------
+
+STYLES = {
+    "added": "green",
+    "updated": "cyan",
+    "skipped": "yellow",
+    "failed": "bold red",
+    "removed": "magenta",
+    "running": "cyan",
+    "done": "green",
+    "cancelled": "yellow",
+    "interrupted": "yellow",
+    "open": "yellow",
+    "planned": "cyan",
+    "closed": "green",
+    "damaged": "bold red",
+    "stale": "yellow",
+}
+FORMS: dict[str, Callable[[Any], str]] = {
+    "id": lambda value: str(value)[:SHORT_ID],
+    "day": lambda value: f"{value:%Y-%m-%d}",
+    "clock": format_time,
+    "percent": lambda value: f"{value:.0%}",
+    "seconds": lambda value: f"{value:.3f}",
+    "line": lambda value: shortened(str(value), LONGEST_LINE),
+    "words": lambda value: str(value).replace("_", " "),
+    "count": lambda value: f"{len(value):,}",
+    "plain": lambda value: ", ".join(map(str, value)) if isinstance(value, tuple) else str(value),
+    "one": lambda value: f"{value + 1:,}",  # counted from 1
+}
+_NARROW = ("id", "day", "clock")
+
+
+def in_words(value: object, form: str = "") -> str:
+    """A value as a person reads it, by one of ``FORMS`` or as its type asks for."""
+    if form and value is not None:
+        return FORMS[form](value)
+    match value:
+        case None:
+            told = ""
+        case bool():
+            told = "yes" if value else ""
+        case float():
+            told = f"{value:.2f}"
+        case int():
+            told = f"{value:,}"
+        case datetime():
+            told = f"{value.astimezone():%Y-%m-%d %H:%M}"
+        case Mapping():
+            told = ", ".join(f"{in_words(held)} {name}" for name, held in value.items() if held)
+        case list() | tuple():
+            told = ", ".join(map(in_words, value))
+        case _:
+            told = str(value)
+    return told
+
+
+def fields_of(line: str) -> list[tuple[str, str, str]]:
+    """Heading, path and form of each word of ``line``."""
+    found = []
+    for word in line.split():
+        named, _, form = word.partition(":")
+        heading, _, path = named.partition("=")
+        found.append((heading.replace("_", " "), path or heading, form))
+    return found
+
+
+def _looked_at(value: object) -> Any:
+    from wellread.serve.views import look_at  # noqa: PLC0415 - loads pydantic
+
+    return look_at(value)
+
+
+def _at(looked: Any, path: str) -> Any:
+    """What stands at ``path``; None where something on the way is None."""
+
+    def inside(held: Any, name: str) -> Any:
+        if held is None:
+            return None
+        return held[name] if isinstance(held, Mapping) else getattr(held, name)
+
+    return reduce(inside, path.split("."), looked)
+
+
+def table_of(items: Iterable[object], line: str) -> Table:
+    """A row for each item, without columns in which nothing stands; ``:bar``: bars of one scale."""
+    looked = [_looked_at(item) for item in items]
+    columns, held = [], []
+    for heading, path, form in fields_of(line):
+        values = [_at(each, path) for each in looked]
+        numbers = all(isinstance(value, int | float | None) for value in values)
+        bars = form == "bar"
+        cells = _bars(values) if bars else [in_words(value, form) for value in values]
+        if not any(cells):
+            continue  # nothing has it
+        to_the_right = numbers and not bars
+        columns.append(
+            Column(
+                heading,
+                justify="right" if to_the_right else "left",
+                no_wrap=to_the_right or form in _NARROW or all(map(_is_moment, values)),
+                overflow="fold",
+            )
+        )
+        held.append([Text(harmless(cell), style=STYLES.get(cell, "")) for cell in cells])
+    return table(columns, zip(*held, strict=True))
+
+
+def _is_moment(value: object) -> bool:
+    return isinstance(value, date)
+
+
+def _bars(values: Sequence[Any]) -> list[str]:
+    most = max(values, default=0) or 1
+    return ["█" * max(1, round(value / most * BAR_WIDTH)) if value else "" for value in values]
+
+
+def print_rows(console: Console, items: Sequence[object], line: str, title: str = "") -> None:
+    """A table of the items under its title; nothing where there is none."""
+    if items:
+        if title:
+            console.print(Text(f"\n{title}", style="bold"))
+        console.print(table_of(items, line))
+
+
+def print_facts(console: Console, value: object, line: str) -> None:
+    """A line for each fact of ``value`` that there is, under its name."""
+    looked = _looked_at(value)
+    for heading, path, form in fields_of(line):
+        told = in_words(_at(looked, path), form)
+        if told:
+            shown = Text.assemble((f"{heading}: ", "bold"), (harmless(told), STYLES.get(told, "")))
+            console.print(shown, soft_wrap=True)
+
+
+def print_counts(console: Console, counts: Mapping[str, int]) -> None:
+    """A table of what was counted."""
+    rows = [(name.replace("_", " "), f"{count:,}") for name, count in counts.items()]
+    console.print(table(("", right("")), rows, show_header=False))
+
+
+def print_line(console: Console, text: str, style: str = "") -> None:
+    """A text made harmless; the terminal breaks its lines."""
+    console.print(Text(harmless(text), style=style), soft_wrap=True)
 
 
 _console = partial(Console, highlight=False, markup=False, emoji=False)
@@ -163,24 +291,34 @@ class Terminal:
 
         return (self.home or default_home()).expanduser().absolute()
 
-    def show(self, value: ShownT, printed: Callable[[Console, ShownT], None]) -> None:
+    def show(self, value: Any, printed: Callable[[Console, Any], object]) -> None:
         """Write ``value`` as JSON where that was asked for, else as ``printed`` prints it."""
         if self.json:
             self.write_json(value)
         else:
             printed(self.out, value)
 
-    def show_list(
-        self,
-        items: Sequence[object],
-        printed: Callable[[Console], None],
-        total: int | None = None,
+    def show_facts(self, value: object, line: str) -> None:
+        """Write ``value`` as JSON, or what ``line`` names of it."""
+        self.show(value, partial(print_facts, line=line))
+
+    def show_rows(
+        self, items: Sequence[object], line: str, total: int | None = None, *, none: str
     ) -> None:
-        """Write a list, part of ``total`` things, in the one shape that lists have as JSON."""
+        """Write a list, part of ``total`` things; ``none`` is said where it is empty."""
         if self.json:
             self.write_list(items, total)
+        elif items:
+            self.out.print(table_of(items, line))
+            if total is not None and total > len(items):
+                self.out.print(Text(f"{len(items):,} of {total:,} (--limit)", style="dim"))
         else:
-            printed(self.out)
+            told = f"There are {total:,}, fewer than the offset." if total else none
+            print_line(self.out, told, "yellow")
+
+    def say(self, value: object, words: str) -> None:
+        """Write ``value`` as JSON, or what it says in words."""
+        self.show(value, lambda out, _: print_line(out, words))
 
     def write_list(self, items: Sequence[object], total: int | None = None) -> None:
         """Write a list as JSON; without a ``total`` it is all there is."""

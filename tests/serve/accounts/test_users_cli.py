@@ -81,15 +81,6 @@ def test_a_team_is_set_up_from_the_command_line(runner: CliRunner, home: Path) -
     assert SECRET.encode() not in held
 
 
-def test_tables_are_for_people(runner: CliRunner) -> None:
-    words = ["users", "add", "root", "--role", "admin", "--password-stdin"]
-    assert runner.invoke(app, words, input=SECRET + "\n").exit_code == 0
-    for command in (["users"], ["users", "key", "root"], ["users", "key"], ["users", "audit"]):
-        result = runner.invoke(app, command)
-        assert result.exit_code == 0, result.stderr
-        assert result.stdout.strip()
-
-
 def test_an_address_for_others_demands_an_admin(kb: KnowledgeBase) -> None:
     has_admin = kb.catalogue.accounts.users.has_admin
     for host in ("0.0.0.0", "192.168.1.5", "::"):

@@ -121,13 +121,6 @@ async def test_an_extracted_answer_has_them_and_says_which_are_the_same(
     assert len(first["answer"]) <= 401
 
 
-async def test_the_last_event_of_a_stream_has_them_too(client: httpx.AsyncClient) -> None:
-    asked = {"question": ASKED, "topicId": "library", "stream": True}
-    text = (await client.post("/api/ask", json=asked)).text
-    data = text.split("event: final", 1)[1].split("data: ", 1)[1].splitlines()[0]
-    assert [one["question"] for one in json.loads(data)["similar"]] == [ASKED, TURNED]
-
-
 async def test_a_collection_is_a_border_and_another_limit_shows_none(
     client: httpx.AsyncClient,
 ) -> None:
@@ -135,24 +128,6 @@ async def test_a_collection_is_a_border_and_another_limit_shows_none(
     everywhere = await client.post("/api/ask", json={"question": ASKED})
     assert "secret" in json.dumps(everywhere.json()["similar"])
     assert (await told(client, options={"kinds": ["page"]}))["similar"] == []
-
-
-async def test_a_count_has_none(kb: KnowledgeBase, tmp_path: Path) -> None:
-    counted = "How many documents are there?"
-    (tmp_path / "count.jsonl").write_text(past(counted, "Two."), encoding="utf-8")
-    add(kb, [str(tmp_path / "count.jsonl")], collection="library")
-    async with reaching(kb) as client:
-        body = await told(client, question=counted)
-    assert body["answeredBy"] == "catalogue"
-    assert body["similar"] == []
-
-
-async def test_what_an_expert_put_right_is_the_answer_and_has_none(kb: KnowledgeBase) -> None:
-    await judged(kb, correction=KEPT)
-    async with reaching(kb) as client:
-        body = await told(client)
-    assert body["answeredBy"] == "past answer"
-    assert body["similar"] == []
 
 
 async def test_a_model_that_writes_is_told_of_them_instead(filled: Path) -> None:

@@ -45,6 +45,7 @@ from wellread.values.reports import (
 TOOLS = ["search", "fetch", "list_documents", "ask"]
 
 
+@pytest.mark.parametrize("mode", MODES)
 async def test_both_protocols_have_the_same_tools(client: Client, mode: str) -> None:
     async with client:
         listed = (await client.list_tools()).tools
@@ -60,6 +61,7 @@ async def test_both_protocols_have_the_same_tools(client: Client, mode: str) -> 
         assert tool.input_schema["additionalProperties"] is False
 
 
+@pytest.mark.parametrize("mode", MODES)
 async def test_an_answer_stands_whole_in_the_text_and_in_the_structure(client: Client) -> None:
     async with client:
         result = await client.call_tool("ask", {"question": "What did the ferry Osprey cost?"})
@@ -76,38 +78,6 @@ async def test_an_answer_stands_whole_in_the_text_and_in_the_structure(client: C
     assert facts["confidence"]["band"] in ("low", "medium", "high")
     assert facts["verdicts"] == {"quoted": len(facts["sentences"])}
     assert json.loads(text_of(result)) == facts
-
-
-async def test_what_has_no_answer_is_declined_in_both(client: Client) -> None:
-    async with client:
-        result = await client.call_tool("ask", {"question": "Who is the emperor of Mars?"})
-    assert result.structured_content["answeredBy"] == "none"
-    assert result.structured_content["dataGaps"]
-    assert json.loads(text_of(result)) == result.structured_content
-
-
-async def test_a_follow_up_is_read_with_the_question_before_it(client: Client) -> None:
-    async with client:
-        first = await client.call_tool("ask", {"question": "What did the ferry Osprey cost?"})
-        session = first.structured_content["sessionId"]
-        asked = {"question": "How many passengers does it carry?", "session_id": session}
-        second = await client.call_tool("ask", asked)
-    assert "Osprey" in second.structured_content["standalone"]
-    assert "ninety passengers" in text_of(second)
-
-
-async def test_progress_is_told_step_by_step(client: Client) -> None:
-    told: list[tuple[float, str | None]] = []
-
-    async def hear(progress: float, total: float | None, message: str | None) -> None:
-        told.append((progress, message))
-
-    asked = {"question": "What did the ferry Osprey cost?"}
-    async with client:
-        await client.call_tool("ask", asked, progress_callback=hear)
-    assert [progress for progress, _ in told] == list(range(1, len(told) + 1))
-    names = [message.partition(":")[0] for _, message in told if message]
-    assert {"analysis", "retrieval", "evidence", "extracts"} <= set(names)
 
 
 @pytest.mark.parametrize(
@@ -156,6 +126,7 @@ async def test_what_nobody_expects_is_logged_and_not_told(
     assert "the secret path" in caplog.text
 
 
+@pytest.mark.parametrize("mode", MODES)
 async def test_only_the_collections_served_are_asked(kb: KnowledgeBase, mode: str) -> None:
     server = mcp_server(Served(kb=kb, collections=("nature",)))
     async with Client(server, mode=mode) as client:
@@ -193,18 +164,6 @@ def report_of(given: Answer) -> Report:
         warning="stopped after the last round allowed",
         documents=(ReadDocument(id="doc_9", title="The *unused* one", passages=3, cited=False),),
     )
-
-
-async def test_a_report_is_whole_in_both(client: Client) -> None:
-    async with client:
-        result = await client.call_tool(
-            "ask", {"question": "What did the ferry cost?", "mode": "deep"}
-        )
-    facts = result.structured_content
-    assert facts["report"]["stopped"] == "complete"
-    assert facts["citations"]
-    assert all(citation["source"] for citation in facts["citations"])
-    assert json.loads(text_of(result)) == facts
 
 
 async def test_research_tells_its_progress_and_what_it_did_not_find(
@@ -406,8 +365,3 @@ async def test_an_empty_library_is_said_to_be_empty_instead_of_having_no_answer(
     assert result.is_error
     assert "the library is empty" in text_of(result)
     assert "wellread add PATH" in text_of(result)
-
-
-async def test_an_empty_library_can_be_listed(empty: KnowledgeBase) -> None:
-    async with Client(mcp_server(Served(kb=empty))) as client:
-        assert "wellread add PATH" in text_of(await client.call_tool("list_documents", {}))

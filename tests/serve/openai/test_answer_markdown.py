@@ -261,20 +261,6 @@ def test_what_was_counted_is_not_flagged_but_a_table_that_is_longer_is_shown() -
     )
 
 
-def test_headings_of_a_report_stay_and_its_quotations_are_letter_by_letter() -> None:
-    base = simple()
-    start = len("## On *it*\n\n")
-    span = Span(start=start, end=start + 8)
-    report = replace(
-        base,
-        text="## On *it*\n\nIt *ank. [1]\n\n![x](http://e.example)",
-        sentences=(replace(base.sentences[0], text="It *ank.", span=span),),
-    )
-    text = AnswerMarkdown(report, BASE, report_of(report)).text
-    assert text.startswith("## On *it*\n\nIt \\*ank. *(partly")
-    assert "![x]" not in text
-
-
 @pytest.mark.parametrize(
     ("one", "two"),
     [

@@ -13,7 +13,7 @@ import openai
 import pytest
 from tests.serve.openai.conftest import COST, LENIENT, complete, listening, user
 
-from wellread.kb import KnowledgeBase, open_kb
+from wellread.kb import open_kb
 from wellread.models.base import ModelUsage, Prompt, TextDelta
 from wellread.testing.embedding import ReadableEmbedder
 
@@ -40,22 +40,6 @@ def test_completions_whole_and_streamed(official: openai.OpenAI) -> None:
     assert last.wellread["sentences"] == extra["wellread"]["sentences"]
 
 
-def test_the_stream_helper_gathers_the_same(official: openai.OpenAI) -> None:
-    asked: Any = {"model": "wellread", "messages": [user(COST)]}
-    with official.chat.completions.stream(**asked) as stream:
-        done = stream.get_final_completion()
-    assert "2.6 million euros" in (done.choices[0].message.content or "")
-
-
-def test_a_conversation_goes_on(official: openai.OpenAI) -> None:
-    said: list[Any] = [user("What does the ferry Osprey carry?")]
-    first = official.chat.completions.create(model="wellread", messages=said)
-    said.append(first.choices[0].message)
-    said.append(user("And when does it leave the harbour?"))
-    second: Any = official.chat.completions.create(model="wellread", messages=said)
-    assert "Osprey" in second.wellread["standalone"]
-
-
 def test_models_and_errors(official: openai.OpenAI) -> None:
     assert [one.id for one in official.models.list()][:2] == ["wellread", "wellread-deep"]
     assert official.models.retrieve("wellread/town").id == "wellread/town"
@@ -66,14 +50,6 @@ def test_models_and_errors(official: openai.OpenAI) -> None:
     with pytest.raises(openai.BadRequestError) as bad:
         official.chat.completions.create(**asked)
     assert bad.value.param == "messages"
-
-
-async def test_the_asynchronous_client(kb: KnowledgeBase) -> None:
-    with listening(kb) as address:
-        async with openai.AsyncOpenAI(base_url=f"{address}/v1", api_key="any") as client:
-            asked: Any = {"model": "wellread", "messages": [user(COST)]}
-            found = await client.chat.completions.create(**asked)
-    assert "2.6 million euros" in (found.choices[0].message.content or "")
 
 
 class Waiting:

@@ -72,7 +72,6 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Look up": {
         "show": ("library_cli", "Show a document, recording, entity, story, …, or list them."),
-        "query": ("library_cli", "Work out a count, list, gap, trend or walk from everything."),
     },
     "Upkeep": {
         "verify": ("home_cli", "Check that catalogue and index hold the same."),

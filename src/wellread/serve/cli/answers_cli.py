@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
+from rich.console import Console
 from typer.core import TyperGroup
 
 from wellread.ask.retrieve.past_questions import Comparison
@@ -15,6 +16,7 @@ from wellread.errors import RequestError, UnknownNameError
 from wellread.ingest.remove import remove_conversation
 from wellread.kb import KnowledgeBase
 from wellread.learning.feedback_giving import (
+    Imported,
     as_csv,
     as_jsonl,
     give_feedback,
@@ -22,27 +24,25 @@ from wellread.learning.feedback_giving import (
     known_feedback,
 )
 from wellread.library.answer_export import Export, Format, exported
-from wellread.library.recheck import named_answer, verify_again
+from wellread.library.recheck import Rechecked, named_answer, verify_again
+from wellread.serve.cli.answer_printing import print_answer
 from wellread.serve.cli.options import Limit, Topics
-from wellread.serve.features.answering import print_answer
 from wellread.serve.features.kept_answers import (
-    FeedbackListBody,
+    RemovedBody,
     RemovedFeedbackBody,
-    SessionsBody,
-    StoredAnswersBody,
-    print_answers,
-    print_feedback,
-    print_feedback_list,
-    print_imported,
-    print_recheck,
-    print_sessions,
     session_detail_body,
     whole_body,
 )
-from wellread.serve.features.material_found import print_similar, similar_body, wanted_like
-from wellread.serve.features.people import notices_body, print_notices
-from wellread.serve.terminal import Terminal, terminal_of
-from wellread.text.words import harmless
+from wellread.serve.features.material_found import SimilarBody, similar_body, wanted_like
+from wellread.serve.features.people import notices_body
+from wellread.serve.terminal import (
+    Terminal,
+    print_facts,
+    print_line,
+    print_rows,
+    terminal_of,
+)
+from wellread.store.schema.stored_values import Feedback
 from wellread.values.answer_text import as_rendered
 from wellread.values.answers import Answer
 
@@ -56,9 +56,16 @@ answers = typer.Typer(
 app.add_typer(answers)
 
 AnswerId = Annotated[str, typer.Argument(metavar="ANSWER", help="Its id; “last” is the newest.")]
-Output = Annotated[
-    Path | None, typer.Option("--output", "-o", help="File to write; else standard output.")
-]
+
+ANSWERS = "answer=id:id given=created_at:day sure=confidence stale question:line"
+SESSIONS = "session=id last_used=seen_at questions=turns title"
+CHECKED = "number title standing reason"
+SENTENCES = "now=verdict before reason sentence=text:line"
+RATED = "answer=answer_id:id given=updated_at:day score sentences:count question:line"
+FEEDBACK = """question answer=answer_id:id score By=by Comment=comment Should_say=correction
+    Expired=expired"""
+RATINGS = "sentence:one score harmful content_issue source_fault explanation correction"
+NOTICES = "on=created_at:day for=owner what=text"
 
 
 @answers.callback()
@@ -78,11 +85,9 @@ def list_answers(
         stored, owner = kb.catalogue.sessions, kb.asker.owner
         if sessions or query:
             found = stored.search(owner, query, limit)
-            body = SessionsBody.of(sessions=found)
-            terminal.show_list(body.sessions, lambda out: print_sessions(out, body))
+            terminal.show_rows(found, SESSIONS, none="No session yet.")
         else:
-            given = StoredAnswersBody.of(answers=stored.answers(owner, limit))
-            terminal.show_list(given.answers, lambda out: print_answers(out, given))
+            terminal.show_rows(stored.answers(owner, limit), ANSWERS, none="No answer yet.")
 
 
 @answers.command("show")
@@ -103,26 +108,22 @@ def show_answer(
                 terminal.write_json(session_detail_body(facts, turns))
                 return
             for turn in turns:
-                _print(terminal, turn, f"› {turn.question}")
-                terminal.out.print()
+                _print(terminal, turn)
             return
         kept, answer = named_answer(kb, name, owner)
         shown = as_rendered(answer, kb.settings.citations)
     if terminal.json:
         terminal.write_json(whole_body(kept, answer))
         return
-    _print(terminal, shown, answer.question)
+    _print(terminal, shown)
     if kept.stale:
-        terminal.out.print(
-            f"Stale: a source has changed or gone; see 'wellread answers verify {kept.id}'.",
-            style="yellow",
-        )
+        again = f"wellread answers verify {kept.id}"
+        print_line(terminal.out, f"Stale: a source has changed or gone; see '{again}'.", "yellow")
 
 
-def _print(terminal: Terminal, answer: Answer, question: str) -> None:
-    terminal.out.print(harmless(question), style="bold")
-    seconds = sum(step.seconds for step in answer.steps)
-    print_answer(terminal.out, answer, seconds=seconds, detailed=False)
+def _print(terminal: Terminal, answer: Answer) -> None:
+    print_line(terminal.out, f"› {answer.question}", "bold")
+    print_answer(terminal.out, answer, seconds=sum(step.seconds for step in answer.steps))
 
 
 @answers.command("verify")
@@ -134,9 +135,19 @@ def verify_answer(context: typer.Context, answer_id: AnswerId) -> None:
     terminal = terminal_of(context)
     with terminal.open() as kb:
         checked = verify_again(kb, _id_of(kb, answer_id), kb.asker.owner)
-    terminal.show(checked, print_recheck)
+    terminal.show(checked, _print_recheck)
     if checked.stale:
         raise typer.Exit(1)
+
+
+def _print_recheck(console: Console, checked: Rechecked) -> None:
+    """What became of each source and of each sentence."""
+    print_rows(console, checked.citations, CHECKED)
+    print_rows(console, checked.sentences, SENTENCES, "Sentences")
+    for note in checked.notes:
+        print_line(console, f"Note: {note}")
+    again = "Stale: ask again for an answer from the sources as they are now."
+    print_line(console, again if checked.stale else "It stands.")
 
 
 def _id_of(kb: KnowledgeBase, given: str) -> str:
@@ -154,25 +165,13 @@ def export_answer(
     verdicts: Annotated[
         bool, typer.Option("--verdicts", help="A footnote for each sentence (Markdown).")
     ] = False,
-    output: Output = None,
 ) -> None:
-    """Write an answer as Markdown, or its sources as CSL-JSON or BibTeX."""
+    """Write an answer as Markdown, or its sources as CSL-JSON or BibTeX, to standard output."""
     terminal = terminal_of(context)
     wanted = Export(form=form, style=style, verdicts=verdicts)
     with terminal.open() as kb:
         text = exported(kb, *named_answer(kb, answer_id, kb.asker.owner), wanted)
-    _write(terminal, text, form, output)
-
-
-def _write(terminal: Terminal, text: str, form: str, output: Path | None) -> None:
-    """Write a file's text: there, or to standard output."""
-    if output is not None:
-        output.write_text(text, encoding="utf-8", newline="")
-    if terminal.json:
-        where = str(output) if output is not None else ""
-        terminal.write_json({"format": form, "file": where, "text": text})
-    elif output is None:
-        typer.echo(text, nl=False)
+    terminal.show({"format": form, "text": text}, lambda *_: typer.echo(text, nl=False))
 
 
 @answers.command("remove")
@@ -187,10 +186,8 @@ def remove_session(
     if removed is None:
         detail = f"there is no session {session_id!r}"
         raise UnknownNameError(detail, hint="see 'wellread answers --sessions'")
-    if terminal.json:
-        terminal.write_json({"id": session_id, "answers": removed})
-    else:
-        terminal.out.print(f"Removed the session and its {removed:,} answers.")
+    gone = RemovedBody(id=session_id, answers=removed)
+    terminal.say(gone, f"Removed the session and its {removed:,} answers.")
 
 
 # --- feedback --------------------------------------------------------------------------------
@@ -220,71 +217,37 @@ feedback = typer.Typer(
 )
 app.add_typer(feedback)
 
-Form = Annotated[FileForm | None, typer.Option("--format", help="Else by the file's ending.")]
-
 
 @feedback.callback()
-def list_feedback(
-    context: typer.Context,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="Most lines.")] = 100,
-) -> None:
+def list_feedback(context: typer.Context, limit: Limit = 100) -> None:
     """List the answers that have feedback, the oldest first."""
     if context.invoked_subcommand:
         return
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        rated = tuple(kb.catalogue.feedback.every(limit=limit))
-        body = FeedbackListBody(feedback=rated, total=kb.catalogue.feedback.count())
-    terminal.show_list(rated, lambda out: print_feedback_list(out, body), body.total)
+        rated = list(kb.catalogue.feedback.every(limit=limit))
+        total = kb.catalogue.feedback.count()
+    terminal.show_rows(rated, RATED, total, none="No feedback yet.")
 
 
 @feedback.command(GIVE)
-def give(  # noqa: PLR0913 - Typer reads the options from the signature
+def give(
     context: typer.Context,
     answer_id: AnswerId,
     score: Annotated[str, typer.Option(help="Of the answer, 0–100; 'none' takes it back.")] = "",
     comment: Annotated[str | None, typer.Option(help="Why, in words.")] = None,
     correction: Annotated[str | None, typer.Option(help="What the answer should say.")] = None,
-    sentence: Annotated[int, typer.Option(help="Which sentence, counted from 1.", min=0)] = 0,
-    sentence_score: Annotated[str, typer.Option(help="Of that sentence, 0–100, or 'none'.")] = "",
-    explanation: Annotated[str | None, typer.Option(help="Why it is rated so.")] = None,
-    sentence_correction: Annotated[str | None, typer.Option(help="What it should say.")] = None,
-    harmful: Annotated[bool | None, typer.Option(help="It must never be said again.")] = None,
-    content_issue: Annotated[bool | None, typer.Option(help="Its content is wrong.")] = None,
-    source_fault: Annotated[
-        bool | None, typer.Option(help="The cited source itself is wrong (--no-: it was misread).")
-    ] = None,
-    document: Annotated[str, typer.Option(metavar="ID", help="The better source.")] = "",
-    words: Annotated[str, typer.Option(help="Its words that prove the sentence.")] = "",
     remove: Annotated[bool, typer.Option("--remove", help="Take back all that was said.")] = False,
 ) -> None:
     """Say what is right and wrong with an answer; with nothing to say it shows what was said.
 
-    What is not named stays as it was.
+    What is not named stays as it was. Its sentences are rated on its page, or by a file.
     """
     terminal = terminal_of(context)
-    rating = _named(
-        explanation=explanation,
-        correction=sentence_correction,
-        harmful=harmful,
-        content_issue=content_issue,
-        source_fault=source_fault,
-    )
-    given = _named(comment=comment, correction=correction)
+    named = {"comment": comment, "correction": correction}
+    given: dict[str, Any] = {name: said for name, said in named.items() if said is not None}
     if score:
         given["score"] = _number(score)
-    if sentence_score:
-        rating["score"] = _number(sentence_score)
-    if bool(document) != bool(words):
-        raise RequestError("a better citation needs --document and --words", hint="give both")
-    cited = {"document_id": document, "words": words} if document else None
-    if sentence:
-        rating |= {"citation": cited} if cited else {}
-        given["sentences"] = [{"sentence": sentence - 1, **rating}]
-    elif rating:
-        raise RequestError("no sentence is named", hint="add --sentence N, counted from 1")
-    elif cited:
-        given["citations"] = [cited]
     with terminal.open() as kb:
         answer = _id_of(kb, answer_id)
         if given and not remove:
@@ -295,14 +258,15 @@ def give(  # noqa: PLR0913 - Typer reads the options from the signature
             kb.catalogue.feedback.remove(made.id)
     if remove:
         gone = RemovedFeedbackBody(id=made.id, answer_id=made.answer_id)
-        terminal.show(gone, lambda out, body: out.print(f"Removed from {body.answer_id}."))
+        terminal.say(gone, f"Removed from {made.answer_id}.")
     else:
-        terminal.show(made, print_feedback)
+        terminal.show(made, _print_feedback)
 
 
-def _named(**given: Any) -> dict[str, Any]:
-    """What was named on the command line."""
-    return {name: value for name, value in given.items() if value is not None}
+def _print_feedback(console: Console, body: Feedback) -> None:
+    """What was said of the answer, then of its sentences."""
+    print_facts(console, body, FEEDBACK)
+    print_rows(console, body.sentences, RATINGS, "Sentences")
 
 
 def _number(given: str) -> int | float | None:
@@ -316,38 +280,40 @@ def _number(given: str) -> int | float | None:
 
 
 @feedback.command("export")
-def export_feedback(context: typer.Context, output: Output = None, form: Form = None) -> None:
-    """Write all feedback as JSON Lines or CSV."""
+def export_feedback(
+    context: typer.Context,
+    form: Annotated[FileForm, typer.Option("--format", help="Of the file.")] = "jsonl",
+) -> None:
+    """Write all feedback as JSON Lines or CSV to standard output."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
         every = kb.catalogue.feedback.every()
-    chosen = _form(form, output)
-    text = as_csv(every) if chosen == "csv" else as_jsonl(every)
-    _write(terminal, text, chosen, output)
+    text = as_csv(every) if form == "csv" else as_jsonl(every)
+    terminal.show({"format": form, "text": text}, lambda *_: typer.echo(text, nl=False))
 
 
 @feedback.command("import")
 def import_file(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(help="A file that export wrote, or one like it.")],
-    form: Form = None,
 ) -> None:
-    """Take feedback from a file; ends with status 1 when a line was refused."""
+    """Take feedback from a file, CSV by its ending; status 1 when a line was refused."""
     terminal = terminal_of(context)
     try:
         text = file.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise RequestError(f"{file} is not UTF-8: {error}", hint="save it as UTF-8") from error
+    form: FileForm = "csv" if file.suffix.lower() == ".csv" else "jsonl"
     with terminal.open() as kb:
-        taken = import_feedback(kb, text, form=_form(form, file), author=kb.asker.owner)
-    terminal.show(taken, print_imported)
+        taken = import_feedback(kb, text, form=form, author=kb.asker.owner)
+    terminal.show(taken, _print_imported)
     if taken.refused:
         raise typer.Exit(1)
 
 
-def _form(form: FileForm | None, file: Path | None) -> FileForm:
-    named = file is not None and file.suffix.lower() == ".csv"
-    return form or ("csv" if named else "jsonl")
+def _print_imported(console: Console, taken: Imported) -> None:
+    print_facts(console, taken, "Answers_whose_feedback_was_taken=answers:count")
+    print_rows(console, taken.refused, "line reason", "Refused")
 
 
 @feedback.command()
@@ -382,19 +348,25 @@ def similar(  # noqa: PLR0913 - Typer reads the options from the signature
             limit=limit,
         )
         body = similar_body(kb, question, wanted)
-    terminal.show(body, print_similar)
+    terminal.show(body, _print_similar)
+
+
+def _print_similar(console: Console, body: SimilarBody) -> None:
+    for past in body.results:
+        if past.expired:
+            print_line(console, f"Expired: {past.question}: {past.expired}", "yellow")
+    if body.prompt or not body.results:
+        print_line(console, body.prompt or "No past question is like this one.")
 
 
 @feedback.command()
 def notices(
     context: typer.Context,
     every: Annotated[bool, typer.Option("--all", help="Those that were seen as well.")] = False,
-    keep: Annotated[bool, typer.Option("--keep", help="Do not mark them as seen.")] = False,
 ) -> None:
     """Show what you should know: corrections that expired, questions that were answered since."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        body = notices_body(kb, every=every)
-        if not keep:
-            kb.catalogue.notices.mark_seen([notice.id for notice in body.notices])
-    terminal.show_list(body.notices, lambda out: print_notices(out, body))
+        notices = notices_body(kb, every=every).notices
+        kb.catalogue.notices.mark_seen([notice.id for notice in notices])
+    terminal.show_rows(notices, NOTICES, none="Nothing new.")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Annotated
@@ -19,35 +18,25 @@ from wellread.ask.plan import find, reading
 from wellread.ask.retrieve.ranking import Found, pack
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
-from wellread.serve.cli.options import (
-    Kinds,
-    ReadBy,
-    Since,
-    Speakers,
-    Topics,
-    Until,
-    filters_of,
-    read_by,
-)
-from wellread.serve.features.answer_forms import (
-    ExplainedResponse,
-    explanation,
+from wellread.serve.cli.answer_printing import (
+    print_answer,
+    print_coverage,
     print_explanation,
+    print_past,
+    print_source,
 )
+from wellread.serve.cli.options import limited
+from wellread.serve.features.answer_forms import ExplainedResponse, explanation
 from wellread.serve.features.answering import (
     answer_body,
     past_beside,
-    print_answer,
-    print_coverage,
-    print_evidence,
-    print_past,
     quote_contexts,
     scope_coverage,
 )
 from wellread.serve.progress import shown, status_line
-from wellread.serve.terminal import Terminal, terminal_of
+from wellread.serve.terminal import Terminal, print_line, terminal_of
 from wellread.serve.views import json_of
-from wellread.types import Mode
+from wellread.types import Filters, Mode
 from wellread.values.answer_text import as_rendered
 from wellread.values.answers import Answer, Event, Question, StepEvent, TokenEvent
 from wellread.values.question import Analysis
@@ -61,26 +50,26 @@ Strict = Annotated[
     typer.Option("--strict/--no-strict", help="Drop unsupported sentences.", show_default=False),
 ]
 SessionId = Annotated[
-    str,
-    typer.Option(
-        "--session",
-        help="Ask within this session, after its earlier questions; a new name begins one.",
-    ),
+    str, typer.Option("--session", help="Ask within this session; a new name begins one.")
 ]
 Fresh = Annotated[
     bool, typer.Option("--fresh", help="Write anew, also when the same was asked before.")
 ]
+Detailed = Annotated[
+    bool,
+    typer.Option(
+        "--detailed", help="Also the text around each quotation, and every step's seconds."
+    ),
+]
 
 
 @app.command()
+@limited()
 def ask(  # noqa: PLR0913 - Typer reads the options from the signature
     context: typer.Context,
     question: Annotated[str, typer.Argument(help="The question, in quotes.")],
-    topic: Topics = None,
-    kind: Kinds = None,
-    speaker: Speakers = None,
-    since: Since = None,
-    until: Until = None,
+    *,
+    filters: Filters,
     mode: Annotated[
         Mode, typer.Option(help="How thoroughly; deep: a short research in rounds.")
     ] = "auto",
@@ -90,12 +79,7 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
     sources_only: Annotated[
         bool, typer.Option("--sources-only", help="List the passages, write no answer.")
     ] = False,
-    detailed: Annotated[
-        bool,
-        typer.Option(
-            "--detailed", help="Also the text around each quotation, and every step's seconds."
-        ),
-    ] = False,
+    detailed: Detailed = False,
     coverage: Annotated[
         bool,
         typer.Option("--coverage", help="Also how the scope's documents cover the taxonomy."),
@@ -106,109 +90,77 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
     strict: Strict = None,
     session: SessionId = "",
     fresh: Fresh = False,
-    reader: ReadBy = None,
 ) -> None:
     """Answer a question from the material, with a verdict for every sentence.
 
     ✓ supported  ~ partly supported  ✗ unsupported  ? uncited  · not checked
     """
-    _check_mode(mode, one_search=explain or sources_only)
+    if mode == DEEP and (explain or sources_only):
+        raise RequestError(
+            "--explain and --sources-only tell of one search, and --mode deep makes many",
+            hint="leave --mode deep out",
+        )
     terminal = terminal_of(context)
     asked = Question(
         text=question,
-        filters=filters_of(topic, kind, speaker, since, until),
+        filters=filters,
         mode=mode,
         strict=strict,
         max_clusters=max_clusters,
         session_id=session,
         fresh=fresh,
     )
-    with terminal.open_to_ask(overrides=read_by(reader)) as kb:
+    with terminal.open_to_ask() as kb:
         if sources_only:
             show_sources(terminal, kb, asked)
         else:
-            beside = Shown(detailed=detailed, explain=explain, coverage=coverage)
-            answered = show_answer(terminal, kb, asked, beside)
-            _offer_research(terminal, asked, answered)
-            _say_where(terminal, asked, answered)
-
-
-def _check_mode(mode: Mode, *, one_search: bool) -> None:
-    if mode == DEEP and one_search:
-        raise RequestError(
-            "--explain and --sources-only tell of one search, and --mode deep makes many",
-            hint="leave --mode deep out",
-        )
-
-
-def _offer_research(terminal: Terminal, asked: Question, answered: Answer) -> None:
-    """Say that research would look wider, where the question asks for more than one search."""
-    if asked.mode == "auto" and answered.mode == DEEP and not terminal.json:
-        wider = f"Note: wellread research {shlex.quote(asked.text)} would look wider."
-        terminal.out.print(Text(wider, style="dim"), soft_wrap=True)
-
-
-def _say_where(terminal: Terminal, asked: Question, answered: Answer) -> None:
-    """Say how to go on, where the session could not be called as it was asked for."""
-    if asked.session_id not in ("", answered.session_id) and not terminal.json:
-        told = f"Note: a session of another name was begun: --session {answered.session_id}"
-        terminal.out.print(Text(told, style="dim"), soft_wrap=True)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
-    """What is shown beside an answer.
-
-    Attributes:
-        detailed: the text around each quotation, and the seconds of each step.
-        explain: how the answer was found, before it.
-        coverage: how the documents that could be asked cover the taxonomy.
-    """
-
-    detailed: bool = False
-    explain: bool = False
-    coverage: bool = False
+            show_answer(terminal, kb, asked, detailed=detailed, explain=explain, coverage=coverage)
 
 
 def show_answer(
-    terminal: Terminal, kb: KnowledgeBase, question: Question, shown: Shown = Shown()
-) -> Answer:
+    terminal: Terminal,
+    kb: KnowledgeBase,
+    question: Question,
+    *,
+    detailed: bool = False,
+    explain: bool = False,
+    coverage: bool = False,
+) -> None:
     """Answer ``question`` and write the answer, with what is wanted beside it."""
-    told: list[tuple[Analysis, Found]] = []
-    tell = (lambda *both: told.append(both)) if shown.explain else None
+    read: list[tuple[Analysis, Found]] = []
+    tell = (lambda *both: read.append(both)) if explain else None
     started = time.perf_counter()
     answered = answer_of(terminal, kb, question, explain=tell)
     seconds = time.perf_counter() - started
-    why = explanation(kb, *told[0]) if told else None
-    contexts = quote_contexts(kb, answered) if shown.detailed else ()
-    covered = scope_coverage(kb, question.filters) if shown.coverage else ()
+    why = explanation(kb, *read[0]) if read else None
+    contexts = quote_contexts(kb, answered) if detailed else ()
+    covered = scope_coverage(kb, question.filters) if coverage else ()
     similar = past_beside(kb, answered)
     if terminal.json:
         body = answer_body(answered, similar)
-        whole = ExplainedResponse(reply=body, explanation=why) if why else body
-        beside: dict[str, object] = {"contexts": contexts} if shown.detailed else {}
-        beside |= {"coverage": covered} if shown.coverage else {}
-        terminal.write_json({**json_of(whole), **beside} if beside else whole)
-        return answered
+        whole = json_of(ExplainedResponse(reply=body, explanation=why) if why else body)
+        whole |= {"contexts": contexts} if detailed else {}
+        terminal.write_json(whole | ({"coverage": covered} if coverage else {}))
+        return
     if why:
         print_explanation(terminal.out, why)
     rendered = as_rendered(answered, kb.settings.citations)
-    detailed = shown.detailed
     print_answer(terminal.out, rendered, seconds=seconds, detailed=detailed, contexts=contexts)
     print_past(terminal.out, similar)
-    if shown.coverage:
+    if coverage:
         print_coverage(terminal.out, covered)
-    return answered
 
 
 def show_sources(terminal: Terminal, kb: KnowledgeBase, question: Question) -> None:
     """Write the evidence that an answer to ``question`` could rest on."""
-    found = find(kb, reading(kb, question))
-    pieces = pack(kb, found.hits)
+    pieces = pack(kb, find(kb, reading(kb, question)).hits)
     if terminal.json:
         terminal.write_json({"question": question.text, "sources": pieces})
+    elif not pieces:
+        print_line(terminal.out, "Nothing in this material is near the question.", "yellow")
     else:
-        print_evidence(terminal.out, pieces)
+        for number, piece in enumerate(pieces, start=1):
+            print_source(terminal.out, f"[{number}]", piece, f"{piece.hit.score:.2f}")
 
 
 def answer_of(
@@ -294,7 +246,8 @@ def demo(context: typer.Context) -> None:
     """
     # What reads sources takes a quarter of a second to load, for which no question is to wait.
     from wellread.learning.asking_again import add  # noqa: PLC0415
-    from wellread.serve.features.home_and_jobs import print_report, report_body  # noqa: PLC0415
+    from wellread.serve.cli.material_cli import print_report  # noqa: PLC0415
+    from wellread.serve.features.home_and_jobs import report_body  # noqa: PLC0415
 
     terminal = terminal_of(context)
     home = terminal.home or HOME
@@ -320,14 +273,12 @@ def demo(context: typer.Context) -> None:
 
 def _say_what_is_next(terminal: Terminal, home: Path) -> None:
     named = shlex.quote(str(home))
-    lines = (
-        f'wellread --home {named} ask "Who runs the tool library?"',
-        f"wellread --home {named} show citation        (the first one, at its place in the source)",
-        f"wellread --home {named} search seagrass",
-        f"wellread --home {named} serve",
-        "wellread add YOUR-FOLDER        (into your own home, ~/.wellread)",
+    print_line(terminal.out, "\nNext", "bold")
+    print_line(
+        terminal.out,
+        f"""  wellread --home {named} ask "Who runs the tool library?"
+  wellread --home {named} show citation        (the first one, at its place in the source)
+  wellread --home {named} search seagrass
+  wellread --home {named} serve
+  wellread add YOUR-FOLDER        (into your own home, ~/.wellread)""",
     )
-    terminal.out.print()
-    terminal.out.print(Text("Next", style="bold"))
-    for line in lines:
-        terminal.out.print(Text(f"  {line}"), soft_wrap=True)

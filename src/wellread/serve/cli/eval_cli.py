@@ -8,8 +8,6 @@ from typing import Annotated
 from urllib.parse import quote
 
 import typer
-from rich.markdown import Markdown
-from rich.text import Text
 
 from wellread.ask.retrieve.search import check_collections
 from wellread.errors import RequestError
@@ -31,10 +29,10 @@ from wellread.evaluation.report import (
     write_text,
 )
 from wellread.kb import KnowledgeBase
+from wellread.serve.cli.answer_printing import print_markdown
 from wellread.serve.cli.options import Topics
 from wellread.serve.progress import State, counted
-from wellread.serve.terminal import Terminal, terminal_of
-from wellread.text.words import harmless
+from wellread.serve.terminal import Terminal, print_line, terminal_of
 from wellread.types import Filters
 
 app = typer.Typer(rich_markup_mode=None)
@@ -168,11 +166,10 @@ def _show(terminal: Terminal, report: Report, checks: Sequence[Check]) -> None:
         gate = {"gate": gate_body(checks)} if checks else {}
         terminal.write_json(body(report) | gate)
         return
-    told = harmless(page(report, checks=checks))
-    terminal.out.print(Markdown(told) if terminal.out.is_terminal else Text(told), soft_wrap=True)
+    print_markdown(terminal.out, page(report, checks=checks))
     missed = sum(not each.passed for each in checks)
     if missed:
         line = f"No-go: {missed} of {len(checks)} thresholds missed."
-        terminal.out.print(Text(line, style="bold red"))
+        print_line(terminal.out, line, "bold red")
     elif checks:
-        terminal.out.print(Text("Go: every threshold is reached.", style="bold green"))
+        print_line(terminal.out, "Go: every threshold is reached.", "bold green")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from difflib import get_close_matches
@@ -13,7 +12,6 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.text import Text
 
 from wellread.config import load_settings, settings_table, write_setting
 from wellread.errors import RequestError
@@ -25,15 +23,22 @@ from wellread.ingest.integrity.verify import verify as verified
 from wellread.ingest.reindex import ReindexProgress, ReindexReport
 from wellread.kb.home_catalogue import BACKUPS_FOLDER
 from wellread.learning.asking_again import after_ingest
-from wellread.serve.features import home_and_jobs as reports
-from wellread.serve.features.gaps_and_coverage import tell_reasked
-from wellread.serve.features.home_and_jobs import print_copies
+from wellread.serve.cli.material_cli import tell_reasked
+from wellread.serve.cli.options import Yes
+from wellread.serve.features.home_and_jobs import size_words
 from wellread.serve.progress import State, counted, status_line
 from wellread.serve.stopping import INTERRUPTED
-from wellread.serve.terminal import Terminal, fold, index_words, table, terminal_of
+from wellread.serve.terminal import (
+    Terminal,
+    in_words,
+    index_words,
+    print_counts,
+    print_line,
+    terminal_of,
+)
 from wellread.serve.views import PlainShape
 from wellread.store.recovery.copies import copies_in
-from wellread.text.words import harmless, harmless_line
+from wellread.text.words import harmless_line
 
 app = typer.Typer(rich_markup_mode=None)
 backup = typer.Typer(
@@ -43,6 +48,7 @@ backup = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(backup)
+COPIES = "made=made_at bytes sound name"
 
 
 @app.command()
@@ -67,7 +73,7 @@ def restore(
         str, typer.Argument(metavar="[BACKUP]", help="Its name, or how it begins; else the newest.")
     ] = "",
     listed: Annotated[bool, typer.Option("--list", help="Show the backups, and stop.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Bring the catalogue back from a backup; the index follows it.
 
@@ -79,7 +85,8 @@ def restore(
     terminal = terminal_of(context)
     if listed:
         copies = list(copies_in(terminal.home_folder() / BACKUPS_FOLDER))
-        terminal.show_list(copies, lambda out: print_copies(out, copies))
+        none = "There is no backup yet: runs of add and sync make them."
+        terminal.show_rows(copies, COPIES, none=none)
         return
     with terminal.open() as kb:
         copy = copy_named(kb, backup)
@@ -92,9 +99,26 @@ def restore(
 
 
 def _end_with(terminal: Terminal, report: VerifyReport) -> None:
-    terminal.show(report, reports.print_verify)
+    terminal.show(report, _print_verify)
     if not report.clean:
         raise typer.Exit(1)
+
+
+def _print_verify(console: Console, report: VerifyReport) -> None:
+    """What each store counts, and what does not match."""
+    print_counts(console, report.counts)
+    for problem in report.problems:
+        state, style = ("repaired", "green") if problem.repaired else ("problem", "bold red")
+        told = f"{state}  {problem.kind}: {problem.subject}: {problem.detail}"
+        print_line(console, told, style)
+    for note in report.notes:
+        print_line(console, f"note  {note}", "yellow")
+    left = sum(not problem.repaired for problem in report.problems)
+    if left:
+        hint = "`wellread verify --repair` mends what can be mended"
+        print_line(console, f"{left:,} problems. {hint}.", "bold red")
+    else:
+        print_line(console, "Everything matches.", "green")
 
 
 @backup.command()
@@ -106,7 +130,8 @@ def export(
     terminal = terminal_of(context)
     with terminal.open() as kb, status_line(terminal) as tell:
         report = export_home(kb, file.expanduser().absolute(), on_file=tell)
-    terminal.show(report, reports.print_backup)
+    held = f"{report.documents:,} documents with {report.passages:,} passages"
+    terminal.say(report, f"{held} in {report.path} ({size_words(report.size)})")
 
 
 class ImportBody(PlainShape, line="*report settings reaching users accounts"):
@@ -174,17 +199,16 @@ def import_(
 
 
 def _print_import(brought: ImportReport, console: Console, body: ImportBody) -> None:
-    reports.print_verify(console, body.report)
+    _print_verify(console, body.report)
     if brought.users and not body.accounts:
         line = f"Its {brought.users} users stayed out; --with-accounts takes them."
-        console.print(Text(line, style="yellow"), soft_wrap=True)
-    if brought.settings == "none":
-        return
-    told = "Its settings are in force" if brought.settings == "taken" else "Its settings stayed out"
-    how = "." if brought.settings == "taken" else "; --with-settings takes them."
-    console.print(Text(f"{told}{how}", style="yellow"), soft_wrap=True)
+        print_line(console, line, "yellow")
+    if brought.settings == "taken":
+        print_line(console, "Its settings are in force.", "yellow")
+    elif brought.settings != "none":
+        print_line(console, "Its settings stayed out; --with-settings takes them.", "yellow")
     for line in brought.reaching:
-        console.print(Text(harmless_line(f"  {line}"), style="yellow"), soft_wrap=True)
+        print_line(console, harmless_line(f"  {line}"), "yellow")
 
 
 @app.command()
@@ -214,30 +238,9 @@ def settings(
         for section, _, key in [row.name.partition(".")]
     ]
     if name:
-        if terminal.json:
-            terminal.write_json(told[0])
-        else:
-            terminal.out.print(Text(_words(told[0])), soft_wrap=True)
-    else:
-        terminal.show_list(told, lambda out: _print_settings(out, told))
-
-
-def _print_settings(console: Console, told: Sequence[Mapping[str, object]]) -> None:
-    """Every setting with its value in this home; those that differ from the default stand out."""
-    shown = [
-        (
-            str(one["name"]),
-            Text(_words(one), style="" if one["value"] == one["default"] else "bold cyan"),
-            str(one["help"]),
-        )
-        for one in told
-    ]
-    console.print(table(map(fold, ("setting", "value", "what it does")), shown))
-
-
-def _words(setting: Mapping[str, object]) -> str:
-    value = setting["value"]
-    return harmless(", ".join(map(str, value)) if isinstance(value, tuple) else str(value))
+        terminal.say(told[0], in_words(told[0]["value"], "plain"))
+        return
+    terminal.show_rows(told, "setting=name value:plain what_it_does=help", none="")
 
 
 NICENESS = 3  # of 19: half the share of a busy process; 10 was a tenth, and starved
@@ -281,23 +284,16 @@ def _let_others_go_first() -> None:
 
 
 def _tell(terminal: Terminal, report: ReindexReport) -> None:
-    if terminal.json:
-        terminal.write_json(asdict(report))
-        return
     rate = report.embedded / report.seconds if report.seconds else 0.0
     speed = f"{report.embedded:,} embedded in {report.seconds:.1f} s, {rate:,.0f}/s"
     if report.cancelled:
-        line, style = (
-            f"Cancelled after {report.documents:,} documents ({speed}). {GOES_ON}",
-            "yellow",
-        )
+        line = f"Cancelled after {report.documents:,} documents ({speed}). {GOES_ON}"
     elif not report.switched:
-        line, style = f"Nothing to do: the index is made with {index_words(report.now)}.", ""
+        line = f"Nothing to do: the index is made with {index_words(report.now)}."
     else:
         size = f"{report.documents:,} documents, {report.passages:,} passages"
         line = f"The new index is in use: {size} ({speed}), made with {index_words(report.now)}."
-        style = "green"
-    terminal.out.print(Text(harmless(line), style=style), soft_wrap=True)
+    terminal.say(asdict(report), line)
 
 
 def _state(progress: ReindexProgress, seconds: float) -> State:

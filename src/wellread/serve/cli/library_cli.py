@@ -1,80 +1,58 @@
-"""Commands that find and show what there is: ``search``, ``query`` and ``show``."""
+"""Commands that find and show what there is: ``search`` and ``show``."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
-from pydantic import ValidationError
+from rich.console import Console
+from rich.text import Text
 
-from wellread.ask.aggregate.execute import CatalogueRequest, worked_out
 from wellread.ask.retrieve.search import SearchMode, check_collections
-from wellread.ask.retrieve.story_search import StoryQuery, find_stories
 from wellread.errors import RequestError
-from wellread.kb import KnowledgeBase
 from wellread.library.named_things import listed
 from wellread.library.named_things import whole as whole_document
-from wellread.library.recordings import recordings
+from wellread.library.recordings import Transcript, recordings
 from wellread.library.recordings import transcript as read_transcript
 from wellread.library.searches import around, find, newest
 from wellread.library.timelines import Taken, Window
 from wellread.library.timelines import timeline as read_timeline
+from wellread.serve.cli.answer_printing import print_results, print_surroundings
 from wellread.serve.cli.options import (
-    Authors,
-    Fields,
-    Kinds,
-    Languages,
+    LIMITS,
     Limit,
     ListOrder,
     Offset,
     Since,
-    SourceTypes,
     Speakers,
     Topics,
     Until,
     filters_of,
+    limited,
     option_window,
 )
-from wellread.serve.features.answering import print_catalogue
-from wellread.serve.features.documents_found import (
-    WholeDocumentBody,
-    documents_body,
-    print_documents,
-    print_recordings,
-    print_transcript,
-    print_whole_document,
-    recordings_body,
-)
+from wellread.serve.features.documents_found import WholeDocumentBody
 from wellread.serve.features.entities_shown import (
+    EntityBody,
     entities_body,
     entity_body,
-    entity_list_body,
-    print_entities,
-    print_entity,
     unknown_entity,
 )
-from wellread.serve.features.kept_answers import opened_body, print_opened
-from wellread.serve.features.material_found import (
-    print_results,
-    print_surroundings,
-    results_body,
-)
+from wellread.serve.features.kept_answers import OpenedBody, opened_body
+from wellread.serve.features.material_found import results_body
 from wellread.serve.features.timelines_shown import (
-    LONGEST_AGO,
+    StoryDetail,
+    TimelineBody,
     Unit,
     list_stories,
-    print_found,
-    print_stories,
-    print_story,
-    print_timeline,
     story_detail,
     timeline_body,
 )
-from wellread.serve.terminal import Terminal, terminal_of
+from wellread.serve.terminal import print_facts, print_line, print_rows, terminal_of
 from wellread.text.periods import seconds_of
+from wellread.text.words import harmless
 from wellread.types import Filters
+from wellread.values.locators import format_time
 
 app = typer.Typer(rich_markup_mode=None)
 show = typer.Typer(
@@ -87,20 +65,14 @@ app.add_typer(show)
 
 
 @app.command()
-def search(  # noqa: PLR0913 - Typer reads the options from the signature
+@limited(" ".join(LIMITS))
+def search(
     context: typer.Context,
     query: Annotated[
         str, typer.Argument(help="Words to look for; without any, the newest within the limits.")
     ] = "",
-    topic: Topics = None,
-    kind: Kinds = None,
-    speaker: Speakers = None,
-    since: Since = None,
-    until: Until = None,
-    author: Authors = None,
-    language: Languages = None,
-    source_type: SourceTypes = None,
-    field: Fields = None,
+    *,
+    filters: Filters,
     mode: Annotated[SearchMode, typer.Option(help="By words, by meaning, or both.")] = "hybrid",
     limit: Annotated[int, typer.Option(min=1, max=200, help="Most passages.")] = 10,
 ) -> None:
@@ -110,8 +82,6 @@ def search(  # noqa: PLR0913 - Typer reads the options from the signature
     more: wellread show passage ID.
     """
     terminal = terminal_of(context)
-    more = {"authors": author, "languages": language, "source_types": source_type, "fields": field}
-    filters = filters_of(topic, kind, speaker, since, until, **more)
     if not query.strip() and filters == Filters():
         raise RequestError("there is nothing to look for", hint="give words, or a limit: --speaker")
     with terminal.open_to_ask() as kb:
@@ -119,51 +89,7 @@ def search(  # noqa: PLR0913 - Typer reads the options from the signature
             found = find(kb, query, filters, mode=mode, limit=limit)
         else:
             found = newest(kb, filters, limit=limit)
-    terminal.show(results_body(found, mode), print_results)
-
-
-@app.command()
-def query(
-    context: typer.Context,
-    fields: Annotated[
-        str,
-        typer.Argument(metavar="JSON", help='The fields, a file with them, or "-" to read them.'),
-    ],
-) -> None:
-    """Work out a count, list, gap, trend or walk from everything there is.
-
-    wellread query '{"form": "count", "of": "articles", "where": {"authors": ["Ada Moss"]}}'
-
-    The fields are those of POST /api/catalogue (/docs of a server).
-    """
-    terminal = terminal_of(context)
-    asked = _fields(fields)
-    with terminal.open_to_ask() as kb:
-        terminal.show(worked_out(kb, asked), print_catalogue)
-
-
-def _fields(fields: str) -> CatalogueRequest:
-    """The fields, from the argument, a file or standard input.
-
-    Raises:
-        RequestError: names the first field that is wrong.
-    """
-    text = fields
-    if fields == "-":
-        text = sys.stdin.read()
-    elif not fields.lstrip().startswith("{"):
-        try:
-            text = Path(fields).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            hint = 'give {"form": "count", "of": "documents"}, or a file with it'
-            raise RequestError(f"{fields!r} is neither JSON nor a file", hint=hint) from error
-    try:
-        return CatalogueRequest.model_validate_json(text)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        detail = f"{where}: {first['msg']}" if where else first["msg"]
-        raise RequestError(detail, hint="the fields are described at /docs of a server") from error
+    terminal.show(results_body(found, mode), lambda out, body: print_results(out, body.found))
 
 
 # --- show: one thing by its name, or a list of those there are -------------------------------
@@ -173,35 +99,50 @@ Named = Annotated[
 ]
 
 
+DOCUMENTS = "date=published_at:day kind collection title:line authors passages id=document_id:id"
+DOCUMENT = "title id=document_id kind collection date=published_at:day authors url"
+RECORDINGS = """date=published_at:day length=duration:clock title:line who_speaks=speakers segments
+    id=document_id:id"""
+RECORDING = "title id=document_id date=published_at:day length=duration:clock media=media_url"
+ENTITIES = "type entity=title id relations documents=mentioned_in mentions"
+ENTITY = "entity=title type id collection also_called=aliases url summary"
+RELATIONS = "relation name id=entity.id"
+MENTIONS = "times=mentions document=title date=published_at:day at=locator sentence=quote:line"
+STORIES = "id:id news=items sources last=last_at:day score story=title:line"
+STORY = """story=title id news=items sources first=first_at:day last=last_at:day about=terms"""
+NEWS = "date=published_at:day news=title:line in=source:line repeats"
+PERIODS = "when=label count how_many=count:bar"
+ENTRIES = "date=at:day kind what=title:line count at=source.locator said=source.quote:line"
+MOST_BARS = 40  # periods of a timeline, the newest
+NONE = "None within these limits."
+
+
 @show.command()
-def document(  # noqa: PLR0913 - Typer reads the options from the signature
+@limited(" ".join(LIMITS))
+def document(
     context: typer.Context,
     name: Named = "",
-    topic: Topics = None,
-    kind: Kinds = None,
-    speaker: Speakers = None,
-    since: Since = None,
-    until: Until = None,
-    author: Authors = None,
-    language: Languages = None,
-    source_type: SourceTypes = None,
-    field: Fields = None,
+    *,
+    filters: Filters,
     order: ListOrder = "newest",
     limit: Limit = 20,
     offset: Offset = 0,
 ) -> None:
     """Show a document: facts, whom it names, its text. Without a name: list those in the limits."""
     terminal = terminal_of(context)
-    more = {"authors": author, "languages": language, "source_types": source_type, "fields": field}
-    filters = filters_of(topic, kind, speaker, since, until, **more)
     with terminal.open() as kb:
         if name:
             whole = WholeDocumentBody(document=whole_document(kb, name, filters.collections))
-            terminal.show(whole, print_whole_document)
+            terminal.show(whole, _print_document)
             return
         page = listed(kb, filters, limit=limit, offset=offset, order=order)
-    body = documents_body(page, offset)
-    terminal.show_list(body.documents, lambda out: print_documents(out, body), body.total)
+    terminal.show_rows(page.documents, DOCUMENTS, page.total, none=NONE)
+
+
+def _print_document(console: Console, body: WholeDocumentBody) -> None:
+    print_facts(console, body, DOCUMENT)
+    print_line(console, ", ".join(each.node.title for each in body.document.entities), "dim")
+    print_line(console, f"\n{body.document.document.text}")
 
 
 @show.command()
@@ -232,19 +173,28 @@ def recording(  # noqa: PLR0913 - Typer reads the options from the signature
                 since=seconds_of(since) if since else None,
                 until=seconds_of(until) if until else None,
             )
-            terminal.show(transcript, print_transcript)
+            terminal.show(transcript, _print_transcript)
             return
-        filters = filters_of(topic, None, speaker, since, until)
+        filters = filters_of(since, until, topic=topic, speaker=speaker)
         found = recordings(kb, filters, limit=limit, offset=offset, order=order)
-    body = recordings_body(found, offset)
-    terminal.show_list(body.videos, lambda out: print_recordings(out, body), body.total)
+    terminal.show_rows(found.recordings, RECORDINGS, found.total, none=NONE)
+
+
+def _print_transcript(console: Console, found: Transcript) -> None:
+    """Facts, then every turn with its time and speaker."""
+    print_facts(console, found, RECORDING)
+    print_line(console, f"{len(found.turns):,} of {found.total:,} turns", "dim")
+    for turn in found.turns:
+        time = "" if turn.begin is None else format_time(turn.begin)
+        print_line(console, "\n" + "  ".join(filter(None, (time, turn.speaker))), "bold cyan")
+        print_line(console, turn.text)
 
 
 @show.command()
 def entity(
     context: typer.Context,
     name: Annotated[
-        str, typer.Argument(help="Its id, title, alias or web address; else a list by type.")
+        str, typer.Argument(help="Its id, title, alias or web address; else a list.")
     ] = "",
     topic: Topics = None,
     sort: Annotated[
@@ -252,7 +202,7 @@ def entity(
         typer.Option("--type", metavar="TYPE", help="Of a list: only this type; repeatable."),
     ] = None,
     limit: Annotated[
-        int, typer.Option(min=0, max=1000, help="Most documents that name it, or of each type.")
+        int, typer.Option(min=0, max=1000, help="Most documents that name it, or of a list.")
     ] = 20,
 ) -> None:
     """Show an entity: facts, relations in both directions, and the documents that name it.
@@ -263,18 +213,31 @@ def entity(
     scope = tuple(topic or ())
     with terminal.open() as kb:
         check_collections(kb, Filters(collections=scope))
-        if name:
-            body = entity_body(kb, scope, name, limit)
-            if body is None:
-                lists = "`wellread show entity` lists what is there"
-                terminal.write_problem(unknown_entity(kb, scope, name, lists=lists))
-                raise typer.Exit(1)
-            terminal.show(body, print_entity)
-        elif terminal.json:
-            every = entities_body(kb, scope, sort, (limit, 0))
-            terminal.write_list(every.entities, every.total)
-        else:
-            print_entities(terminal.out, entity_list_body(kb, scope, sort, limit))
+        if not name:
+            found = entities_body(kb, scope, sort, (limit, 0))
+            none = "There are no entities here."
+            terminal.show_rows(found.entities, ENTITIES, found.total, none=none)
+            return
+        body = entity_body(kb, scope, name, limit)
+        if body is None:
+            lists = "`wellread show entity` lists what is there"
+            terminal.write_problem(unknown_entity(kb, scope, name, lists=lists))
+            raise typer.Exit(1)
+        terminal.show(body, _print_entity)
+
+
+def _print_entity(console: Console, body: EntityBody) -> None:
+    """Facts, relations and mentions of one entity."""
+    print_facts(console, body, ENTITY)
+    for dimension, values in body.taxonomy.items():
+        print_line(console, f"{dimension}: {', '.join(values)}")
+    print_rows(console, body.relations, RELATIONS, "Relations")
+    total = body.mention_total
+    named = f"Named in {total.documents:,} documents, {total.mentions:,} times"
+    print_rows(console, body.mentions, MENTIONS, named)
+    if body.others:
+        others = ", ".join(f"{one.title} ({one.id} in “{one.collection}”)" for one in body.others)
+        print_line(console, f"\nAlso called so: {others}", "yellow")
 
 
 @show.command()
@@ -293,43 +256,25 @@ def story(  # noqa: PLR0913 - Typer reads the options from the signature
         int, typer.Option(min=1, max=1000, help="Most stories, or news items of one.")
     ] = 20,
 ) -> None:
-    """Show a story of the news with its timeline. Without an id: list them, the latest first.
-
-    A `=` marks a near-duplicate of an earlier item.
-    """
+    """Show a story of the news with its timeline. Without an id: list them, the latest first."""
     terminal = terminal_of(context)
-    start, end = option_window(since, until)
-    scope = tuple(topic or ())
+    window = option_window(since, until)
     with terminal.open() as kb:
         if story_id:
-            _show_story(terminal, kb, story_id, limit)
-        elif terminal.json:
-            body = list_stories(kb, scope, (start, end), words, limit, 0)
-            terminal.write_list(body.stories, body.total)
-        elif words.strip():
-            # Who looks around wants the old ones too.
-            first = start or LONGEST_AGO
-            wanted = StoryQuery(text=words, collections=scope, since=first, until=end, top_k=limit)
-            print_found(terminal.out, find_stories(kb, wanted))
-        else:
-            check_collections(kb, Filters(collections=scope))
-            stored = kb.catalogue.stories
-            latest = stored.latest(scope, start, end, limit=limit)
-            dates = stored.dates([each.id for each in latest])
-            print_stories(terminal.out, latest, dates)
+            terminal.show(story_detail(kb, story_id, limit), _print_story)
+            return
+        found = list_stories(kb, tuple(topic or ()), window, words, limit, 0)
+    none = "No stories there. They are built of articles (stories.kinds) at the end of every run."
+    terminal.show_rows(found.stories, STORIES, found.total, none=none)
 
 
-def _show_story(terminal: Terminal, kb: KnowledgeBase, story_id: str, limit: int) -> None:
-    found = kb.catalogue.stories.named(story_id)
-    if len(found) != 1:
-        reason = "several stories have" if found else "no story has"
-        detail = f"{reason} an id that begins with {story_id!r}"
-        raise RequestError(detail, hint="wellread show story lists them")
-    if terminal.json:
-        terminal.write_json(story_detail(kb, story_id, limit))
-    else:
-        items = kb.catalogue.stories.items(found[0].id)
-        print_story(terminal.out, found[0], items, limit)
+def _print_story(console: Console, body: StoryDetail) -> None:
+    """Facts, summary, periods and news of one story."""
+    print_facts(console, body, STORY)
+    for sentence in body.story.summary:
+        print_line(console, f"\n  “{sentence.text}”")
+    print_rows(console, body.periods, PERIODS, f"News by {body.unit}")
+    print_rows(console, body.news, NEWS, "News")
 
 
 @show.command()
@@ -365,7 +310,16 @@ def citation(
             detail = f"there is no answer {answer}" if answer else "there is no answer yet"
             raise RequestError(detail, hint="ask a question first")
         body = opened_body(kb, found[1], number)
-    terminal.show(body, print_opened)
+    terminal.show(body, _print_opened)
+
+
+def _print_opened(console: Console, body: OpenedBody) -> None:
+    """The quotation set off in the text around it."""
+    place = f" — {body.locator}" if body.locator else ""
+    print_line(console, f"[{body.number}] {body.title}{place}", "bold")
+    print_line(console, f"{body.link}\n", "dim cyan")
+    parts = ((body.before, "dim"), (body.quote, "bold black on yellow"), (body.after, "dim"))
+    console.print(Text.assemble(*((harmless(words), style) for words, style in parts)))
 
 
 @show.command()
@@ -386,11 +340,21 @@ def timeline(  # noqa: PLR0913 - Typer reads the options from the signature
     """Show how a topic went on: counts per period, and what happened, oldest first.
 
     Of a collection these are its stories, of an entity the documents that name it, of a story its
-    news. A `=` marks a near-duplicate of an earlier item.
+    news.
     """
     terminal = terminal_of(context)
     start, end = option_window(since, until)
     window = Window(since=start, until=end, limit=limit)
     with terminal.open() as kb:
         found = read_timeline(kb, name, window, collections=tuple(topic or ()), taken=taken)
-    terminal.show(timeline_body(name, found, unit), print_timeline)
+    terminal.show(timeline_body(name, found, unit), _print_timeline)
+
+
+def _print_timeline(console: Console, body: TimelineBody) -> None:
+    """What the name was taken for, a bar for each period, and the entries, oldest first."""
+    found = body.found
+    print_facts(console, body, "title taken_for=taken collections also=others")
+    print_rows(console, body.periods[-MOST_BARS:], PERIODS, f"{found.counted} by {body.unit}")
+    print_rows(console, found.entries, ENTRIES, "What happened")
+    older, undated = found.total - len(found.entries), found.undated
+    print_line(console, f"{older:,} older (--limit, --to), {undated:,} without a date", "dim")

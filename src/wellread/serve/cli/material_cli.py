@@ -6,39 +6,60 @@ import json
 import signal
 import sys
 import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
+from urllib.parse import unquote
 
 import typer
+from rich.console import Console
+from rich.text import Text
 
 from wellread.errors import SourceError
 from wellread.ingest import remove as removing
 from wellread.ingest.pipeline.job_log import Report, end_dead_jobs
+from wellread.ingest.remove import RemoveReport
 from wellread.ingest.sources.discover import Input, standard_input
 from wellread.ingest.watch import watch as follow
 from wellread.kb import KnowledgeBase
 from wellread.learning import asking_again
-from wellread.serve.cli.options import CollectionOption
-from wellread.serve.features import home_and_jobs as reports
-from wellread.serve.features.gaps_and_coverage import tell_reasked
+from wellread.learning.asking_again import Reasked
+from wellread.serve.cli.options import CollectionOption, Yes
 from wellread.serve.features.home_and_jobs import (
+    HoldingsBody,
     JobDetailBody,
-    item_status,
-    job_named,
-    print_job,
-    print_jobs,
+    ReportBody,
+    holdings_body,
+    report_body,
+    size_words,
 )
-from wellread.serve.features.people import told_in_a_line
 from wellread.serve.progress import shown
-from wellread.serve.terminal import Terminal, terminal_of
+from wellread.serve.terminal import (
+    STYLES,
+    Terminal,
+    print_counts,
+    print_facts,
+    print_line,
+    print_rows,
+    terminal_of,
+)
 from wellread.serve.views import json_of
-from wellread.store.catalogue.run_logs import Job
-from wellread.text.words import escaped_json
+from wellread.store.catalogue.run_logs import ItemStatus, Job, JobItem
+from wellread.text.words import escaped_json, harmless, harmless_line
 
 app = typer.Typer(rich_markup_mode=None)
 
 NOTHING_TO_ADD = 2
+MOST_REASONS = 20
+HOLDINGS = "collection=name kind documents passages"
+JOBS = """job=id:id what=action collection state started=started_at read=done of=total failed
+    passages found_by_meaning=vectors"""
+JOB = "job=id what=action collection state reason read=done of=total passages counts"
+Paths = Annotated[
+    list[str], typer.Argument(metavar="PATH...", help="Folders, files and web addresses.")
+]
 
 
 @app.command()
@@ -77,21 +98,38 @@ def add(
             standard_input(sys.stdin.buffer, name, limit) if path == "-" else path
             for path in dict.fromkeys(paths)
         ]
-        with shown(terminal) as on_progress:
-            report = asking_again.add(
-                kb,
-                inputs,
-                collection=collection,
-                settings=settings,
-                on_progress=on_progress,
-                on_reasked=partial(tell_reasked, terminal),
-            )
+        report = _run(terminal, asking_again.add, kb, inputs, collection, settings=settings)
     end_with(terminal, report, collection)
+
+
+def _run(
+    terminal: Terminal,
+    work: Callable[..., Report],
+    kb: KnowledgeBase,
+    inputs: Sequence[Input],
+    collection: str,
+    **more: Any,
+) -> Report:
+    """Run ``add`` or ``sync`` with its progress, and tell of questions asked again."""
+    tell = partial(tell_reasked, terminal)
+    with shown(terminal) as on_progress:
+        return work(
+            kb, inputs, collection=collection, on_progress=on_progress, on_reasked=tell, **more
+        )
+
+
+def tell_reasked(terminal: Terminal, done: Reasked) -> None:
+    """What a run of ingest asked again, on standard error beside its report."""
+    told = f"Open questions asked again: {len(done.tried):,}, answered now: {len(done.closed):,}"
+    print_line(terminal.err, f"{told}: wellread gaps --status closed")
+    if done.waiting:
+        more = f"{done.waiting:,} more wait for the next time (gaps.most): wellread gaps --ask"
+        print_line(terminal.err, more, "yellow")
 
 
 def end_with(terminal: Terminal, report: Report, collection: str) -> None:
     """Show what a run did, and end with its status."""
-    terminal.show(reports.report_body(report, collection), reports.print_report)
+    terminal.show(report_body(report, collection), print_report)
     if report.cancelled:
         raise typer.Exit(1)
     if not report.rows:
@@ -100,56 +138,95 @@ def end_with(terminal: Terminal, report: Report, collection: str) -> None:
         raise typer.Exit(1)
 
 
+def print_report(console: Console, body: ReportBody) -> None:
+    """How many sources were added, updated, unchanged, skipped, failed, and why those last two."""
+    report = body.report
+    for note in report.notes:
+        print_line(console, harmless_line(note), "yellow")
+    if not report.rows and not report.cancelled:
+        print_line(console, "Nothing to add: no file was found there.", "yellow")
+        return
+    print_counts(console, report.counts())
+    _print_reasons(console, report.rows)
+    rate = report.passages / report.seconds if report.seconds else 0.0
+    line = f"{report.passages:,} passages in {report.seconds:.1f} s ({rate:,.0f}/s)"
+    print_line(console, f"{line} into “{body.collection}”", "dim")
+    if report.cancelled:
+        again = f"wellread jobs {report.job_id} --resume"
+        print_line(console, f"Stopped before it was done; go on with: {again}", "yellow")
+
+
+def _print_reasons(console: Console, rows: Sequence[JobItem]) -> None:
+    """A line for each reason and how it ended, with an example; failed sources one by one."""
+    failed = [row for row in rows if row.status == "failed"]
+    for row in failed[:MOST_REASONS]:
+        print_source(console, row)
+    others = failed[MOST_REASONS:] + [row for row in rows if row.reason and row not in failed]
+    examples = {(row.status, row.reason): row for row in reversed(others)}
+    counts = Counter((row.status, row.reason) for row in others).most_common(MOST_REASONS)
+    for key, count in counts:
+        print_source(console, examples[key], f"{count:,} files, for example " if count > 1 else "")
+    if len(examples) > MOST_REASONS:
+        more = len(examples) - MOST_REASONS
+        print_line(console, f"… and {more:,} more reasons; --json lists every source")
+
+
+def print_source(console: Console, row: JobItem, before: str = "") -> None:
+    """How a source fared as a line: its status, its name, and why."""
+    name = harmless_line(unquote(row.uri.removeprefix("file://")))
+    line = Text.assemble((f"{row.status:<9} ", STYLES.get(row.status, "")), before, name)
+    console.print(line.append(harmless(row.reason and f": {row.reason}")), soft_wrap=True)
+
+
 @app.command()
 def collections(context: typer.Context) -> None:
     """List the collections with what they hold, and say what the home takes."""
     terminal = terminal_of(context)
     with terminal.open_current() as kb:
-        body = reports.holdings_body(kb)
-        waiting = told_in_a_line(kb)
+        body = holdings_body(kb)
+        waiting = len(kb.catalogue.notices.newest(limit=100))
     if terminal.json:
         facts = json_of(body)
         items = facts.pop("collections")
         terminal.write_json({"items": items, "total": len(items), **facts})
         return
-    reports.print_holdings(terminal.out, body)
+    _print_holdings(terminal.out, body)
     if waiting:
-        terminal.out.print(waiting, style="yellow")
+        print_line(
+            terminal.out, f"Notices for you: {waiting} (wellread feedback notices)", "yellow"
+        )
+
+
+def _print_holdings(console: Console, body: HoldingsBody) -> None:
+    """Documents and passages per collection and kind, the index and the size on disk."""
+    print_rows(console, body.collections, HOLDINGS)
+    if not body.collections:
+        print_line(console, "The knowledge base is empty. Add something: wellread add PATH")
+    print_facts(console, body, "documents passages")
+    print_line(console, f"Home   {body.home}, {size_words(body.bytes)}")
+    index = body.fingerprint
+    shape = f"{index['embedder']}, {index['chunking']}" if index else "not built yet"
+    print_line(console, f"Index  {shape}")
+    if body.waiting:
+        waiting = f"{body.waiting:,} passages are found by their words only so far"
+        print_line(console, f"       {waiting}; any add or sync finishes them", "yellow")
 
 
 @app.command()
-def sync(
-    context: typer.Context,
-    paths: Annotated[
-        list[str], typer.Argument(metavar="PATH...", help="Folders, files and web addresses.")
-    ],
-    collection: CollectionOption = "default",
-) -> None:
+def sync(context: typer.Context, paths: Paths, collection: CollectionOption = "default") -> None:
     """Like add, and remove what is gone from the source.
 
     Exit status: 0 when all went well, 1 when a source failed or the run was cancelled, 2 when there
     was nothing to do.
     """
     terminal = terminal_of(context)
-    with terminal.open() as kb, shown(terminal) as on_progress:
-        report = asking_again.sync(
-            kb,
-            paths,
-            collection=collection,
-            on_progress=on_progress,
-            on_reasked=partial(tell_reasked, terminal),
-        )
+    with terminal.open() as kb:
+        report = _run(terminal, asking_again.sync, kb, paths, collection)
     end_with(terminal, report, collection)
 
 
 @app.command()
-def watch(
-    context: typer.Context,
-    paths: Annotated[
-        list[str], typer.Argument(metavar="PATH...", help="Folders, files and web addresses.")
-    ],
-    collection: CollectionOption = "default",
-) -> None:
+def watch(context: typer.Context, paths: Paths, collection: CollectionOption = "default") -> None:
     """Keep a collection in step with folders, feeds and pages until it is stopped (Ctrl-C).
 
     Files are read when they change; feeds and pages every web.poll_minutes, or when their server
@@ -163,20 +240,18 @@ def watch(
     }
 
     def tell(report: Report) -> None:
-        body = reports.report_body(report, collection)
         if terminal.json:
-            told = json.dumps(json_of(body), ensure_ascii=False)
+            told = json.dumps(json_of(report_body(report, collection)), ensure_ascii=False)
             typer.echo(escaped_json(told))
-        else:
-            reports.print_watched(terminal.out, body)
+            return
+        for row in report.rows:
+            if row.status not in ("unchanged", "skipped"):
+                print_source(terminal.out, row)
 
     terminal.err.print("Watching; Ctrl-C ends it.")
     try:
         with terminal.open() as kb:
-            run = partial(
-                asking_again.sync,
-                on_reasked=partial(tell_reasked, terminal),
-            )
+            run = partial(asking_again.sync, on_reasked=partial(tell_reasked, terminal))
             follow(kb, paths, collection=collection, on_report=tell, stop=stop, run=run)
     finally:
         for number, handler in before.items():
@@ -194,7 +269,7 @@ def remove(
     ] = None,
     collection: CollectionOption = "default",
     whole: Annotated[bool, typer.Option("--all", help="The whole collection.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Remove documents so that nothing of them is left, in the index and stored answers either.
 
@@ -210,9 +285,37 @@ def remove(
             report = removing.remove_collection(kb, collection)
         else:
             report = removing.remove_named(kb, collection, what or [])
-    terminal.show(report, reports.print_remove)
+    terminal.show(report, _print_remove)
     if report.traces:
         raise typer.Exit(1)
+
+
+UNSEEN = (
+    "The server's own files, its write-ahead log, replicas and backups were not looked at: what "
+    "was removed leaves them as the server recycles them (docs/team.md)."
+)
+
+
+def _print_remove(console: Console, report: RemoveReport) -> None:
+    """What went, and whether anything of it was found afterwards."""
+    removed = f"Removed {len(report.sources):,} sources and {report.documents:,} documents."
+    print_line(console, removed)
+    for trace in report.traces:
+        print_line(console, f"still there: {trace}", "bold red")
+    if report.looked_for and not report.traces:
+        where = "the catalogue, the index and the files of the home"
+        told = f"Looked for {report.looked_for:,} of their sentences in {where}"
+        print_line(console, f"{told}: no trace is left.", "green")
+    elif not report.looked_for:
+        print_line(console, "They held no sentence of their own that could be looked for.")
+    if report.server:
+        print_line(console, UNSEEN, "yellow")
+    if report.answers:
+        stale = f"{report.answers:,} stored answers are stale now and lost what they quoted."
+        print_line(console, stale)
+    if report.purged is False:
+        again = "their bytes leave the disk with the next remove or verify --repair"
+        print_line(console, f"A reader was busy: {again}.", "yellow")
 
 
 @app.command()
@@ -222,8 +325,8 @@ def jobs(
         str, typer.Argument(metavar="[ID]", help="How the job's id begins; else a list.")
     ] = "",
     status: Annotated[
-        str, typer.Option(help="Only sources that fared so: added, failed, skipped, …")
-    ] = "",
+        ItemStatus | None, typer.Option(help="Only sources that fared so: added, failed, …")
+    ] = None,
     limit: Annotated[int, typer.Option(min=1, help="Most runs, or sources of one.")] = 100,
     cancel: Annotated[
         bool, typer.Option("--cancel", help="Ask it to stop. What it has written stays.")
@@ -239,44 +342,36 @@ def jobs(
     terminal = terminal_of(context)
     with terminal.open() as kb:
         end_dead_jobs(kb)
+        log = kb.catalogue.jobs
         if not job_id:
-            newest = kb.catalogue.jobs.newest(limit)
-            terminal.show_list(newest, lambda out: print_jobs(out, newest))
+            none = "Nothing was run yet. Add something: wellread add PATH"
+            terminal.show_rows(log.newest(limit), JOBS, none=none)
             return
-        job = job_named(kb, job_id)
+        job = log.beginning(job_id) or log.beginning(f"job_{job_id}")
         if job is None:
             raise SourceError(job_id, "no job, or more than one, has an id that begins so")
         if resume:
             report = _again(terminal, kb, job)
         elif cancel:
-            _cancel(terminal, kb, job)
+            if not log.cancel(job.id):
+                raise SourceError(job.id, "is no running job")
+            terminal.say({"cancelled": job.id}, "It stops after the sources at hand.")
         else:
-            log = kb.catalogue.jobs
-            items = log.items(job.id, item_status(status), limit)
+            items = log.items(job.id, status, limit)
             body = JobDetailBody(job=job, counts=log.counts(job.id), sources=items)
-            terminal.show(body, print_job)
+            terminal.show(body, _print_job)
     if resume:
         end_with(terminal, report, job.collection)
 
 
-def _cancel(terminal: Terminal, kb: KnowledgeBase, job: Job) -> None:
-    if not kb.catalogue.jobs.cancel(job.id):
-        raise SourceError(job.id, "is no running job")
-    if terminal.json:
-        terminal.write_json({"cancelled": job.id})
-    else:
-        terminal.out.print("It stops after the sources at hand.")
+def _print_job(console: Console, body: JobDetailBody) -> None:
+    print_facts(console, body, JOB)
+    for item in body.sources:
+        print_source(console, item)
 
 
 def _again(terminal: Terminal, kb: KnowledgeBase, job: Job) -> Report:
     if job.action not in ("add", "sync"):
         raise SourceError(job.id, "is no job that can be resumed (add or sync)")
-    again = asking_again.sync if job.action == "sync" else asking_again.add
-    with shown(terminal) as on_progress:
-        return again(
-            kb,
-            job.named,
-            collection=job.collection,
-            on_progress=on_progress,
-            on_reasked=partial(tell_reasked, terminal),
-        )
+    work = asking_again.sync if job.action == "sync" else asking_again.add
+    return _run(terminal, work, kb, job.named, job.collection)

@@ -2,45 +2,28 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Literal
+from functools import wraps
+from typing import Annotated, Any
 
 import typer
 
 from wellread.library.named_things import pair_of
 from wellread.store.catalogue.documents.listings import Order
 from wellread.text.periods import window_of
-from wellread.types import Filters
+from wellread.types import KINDS, Filters
 
+# As choices of a repeatable option, for which Typer takes no literals.
+KindName = StrEnum("KindName", {kind.upper(): kind for kind in KINDS})  # type: ignore[misc]
 
-class KindName(StrEnum):
-    """The kinds of documents, as choices of a repeatable option (Typer takes no literals there)."""
-
-    ARTICLE = "article"
-    PAGE = "page"
-    PAPER = "paper"
-    TRANSCRIPT = "transcript"
-    ENTITY = "entity"
-    QA = "qa"
-
-
-ReadBy = Annotated[
-    Literal["trained", "lexical"] | None,
-    typer.Option(
-        "--reader",
-        help="Who reads: trained (a small network) or lexical (words; faster on slow machines).",
-        show_default=False,
-    ),
-]
 Topics = Annotated[
     list[str] | None,
     typer.Option(
         "--topic", "-c", "--collection", metavar="NAME", help="Only this collection; repeatable."
     ),
-]
-Kinds = Annotated[
-    list[KindName] | None, typer.Option("--kind", help="Only this kind of source; repeatable.")
 ]
 Speakers = Annotated[
     list[str] | None,
@@ -53,25 +36,56 @@ Since = Annotated[
     ),
 ]
 Until = Annotated[str | None, typer.Option("--to", metavar="DATE", help="Published on or before.")]
-Authors = Annotated[
-    list[str] | None,
-    typer.Option("--author", metavar="NAME", help="Only what this person wrote; repeatable."),
-]
-Languages = Annotated[
-    list[str] | None,
-    typer.Option("--language", metavar="CODE", help="Only this language; repeatable."),
-]
-SourceTypes = Annotated[
-    list[str] | None,
-    typer.Option("--source-type", metavar="NAME", help="Only this type of source; repeatable."),
-]
-Fields = Annotated[
-    list[str] | None,
-    typer.Option("--field", metavar="NAME=VALUE", help="Only this value of a field; repeatable."),
-]
 ListOrder = Annotated[Order, typer.Option("--order", help="In which order.")]
-Limit = Annotated[int, typer.Option(min=1, max=1000, help="Most of them.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, max=1000, help="Most of them.")]
 Offset = Annotated[int, typer.Option(min=0, help="How many to leave out in front.")]
+CollectionOption = Annotated[
+    str, typer.Option("--collection", "-c", metavar="NAME", help="The collection.")
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+
+def _repeatable(option: str, metavar: str, what: str) -> Any:
+    told = typer.Option(option, metavar=metavar, help=f"Only {what}; repeatable.")
+    return Annotated[list[str] | None, told]
+
+
+LIMITS: dict[str, Any] = {
+    "topic": Topics,
+    "kind": Annotated[
+        list[KindName] | None, typer.Option("--kind", help="Only this kind of source; repeatable.")
+    ],
+    "speaker": Speakers,
+    "since": Since,
+    "until": Until,
+    "author": _repeatable("--author", "NAME", "what this person wrote"),
+    "language": _repeatable("--language", "CODE", "this language"),
+    "source_type": _repeatable("--source-type", "NAME", "this type of source"),
+    "field": _repeatable("--field", "NAME=VALUE", "this value of a field"),
+}
+USUAL = "topic kind speaker since until"
+
+
+def limited(names: str = USUAL) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of these names; it takes them as one value, ``filters``."""
+    chosen = names.split()
+
+    def with_options(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def called(**given: Any) -> None:
+            limits = {name: given.pop(name) for name in chosen}
+            command(**given, filters=filters_of(**limits))
+
+        known = inspect.signature(command, eval_str=True).parameters
+        own = [each for name, each in known.items() if name != "filters"]
+        sort = inspect.Parameter.KEYWORD_ONLY
+        options = [
+            inspect.Parameter(name, sort, default=None, annotation=LIMITS[name]) for name in chosen
+        ]
+        called.__signature__ = inspect.Signature([*own, *options])  # type: ignore[attr-defined]
+        return called
+
+    return with_options
 
 
 def option_window(since: str | None, until: str | None) -> tuple[datetime | None, datetime | None]:
@@ -83,42 +97,22 @@ def option_window(since: str | None, until: str | None) -> tuple[datetime | None
     return window_of(since, until, hint="swap --from and --to")
 
 
-def filters_of(  # noqa: PLR0913 - as many as there are options
-    topics: list[str] | None,
-    kinds: list[KindName] | None,
-    speakers: list[str] | None,
-    since: str | None,
-    until: str | None,
-    *,
-    authors: list[str] | None = None,
-    languages: list[str] | None = None,
-    source_types: list[str] | None = None,
-    fields: list[str] | None = None,
-) -> Filters:
+def filters_of(since: str | None = None, until: str | None = None, **given: Any) -> Filters:
     """What the options limit a search to.
 
     Raises:
         RequestError: as ``option_window``, or a field is not ``name=value``.
     """
     start, end = option_window(since, until)
+    held = {name: tuple(values or ()) for name, values in given.items()}
     return Filters(
-        collections=tuple(topics or ()),
-        kinds=tuple(kind.value for kind in kinds or ()),
-        speakers=tuple(speakers or ()),
+        collections=held.get("topic", ()),
+        kinds=tuple(kind.value for kind in held.get("kind", ())),
+        speakers=held.get("speaker", ()),
         published_from=start,
         published_to=end,
-        authors=tuple(authors or ()),
-        languages=tuple(languages or ()),
-        source_types=tuple(source_types or ()),
-        taxonomy=tuple(pair_of(field) for field in fields or ()),
+        authors=held.get("author", ()),
+        languages=held.get("language", ()),
+        source_types=held.get("source_type", ()),
+        taxonomy=tuple(pair_of(field) for field in held.get("field", ())),
     )
-
-
-def read_by(reader: str | None) -> dict[str, dict[str, str]] | None:
-    """The settings that have everything read by ``reader``."""
-    return {"reader": {"answers": reader}} if reader else None
-
-
-CollectionOption = Annotated[
-    str, typer.Option("--collection", "-c", metavar="NAME", help="The collection.")
-]

@@ -3,60 +3,68 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from pydantic import ValidationError
+from rich.console import Console
 
 from wellread.errors import RequestError
-from wellread.learning.asking_again import ask_again, ask_these
+from wellread.kb.language_models import dollars
+from wellread.learning.asking_again import Reasked, ask_again, ask_these
 from wellread.learning.coverage_grid import coverage_grid
 from wellread.learning.gap_clusters import cluster_named
 from wellread.learning.metric_report import PeriodName
-from wellread.learning.question_patterns import question_patterns
-from wellread.serve.cli.options import (
-    Fields,
-    Kinds,
-    Since,
-    Topics,
-    Until,
-    filters_of,
-    option_window,
-)
-from wellread.serve.features.figures import (
-    metrics_body,
-    print_metrics,
-    report_of,
-)
+from wellread.learning.question_patterns import QuestionPatterns, question_patterns
+from wellread.models.recording import SET_PRICES
+from wellread.serve.cli.answer_printing import print_markdown
+from wellread.serve.cli.options import Since, Until, limited, option_window
+from wellread.serve.features.figures import MetricsBody, metrics_body, report_of, types_of
 from wellread.serve.features.gaps_and_coverage import (
     CoverageBody,
+    GapClusterDetailBody,
     cluster_detail,
     coverage_markdown,
     gaps_body,
-    print_cluster,
-    print_coverage_report,
-    print_gaps,
-    print_patterns,
-    print_reasked,
-    print_suggestion,
     set_status,
     suggestion_body,
 )
-from wellread.serve.features.home_and_jobs import MOST_DAYS, print_usage, usage_body
+from wellread.serve.features.home_and_jobs import MOST_DAYS, UsageReport, usage_body
 from wellread.serve.features.people import (
+    PreferencesBody,
     PreferencesChange,
     change_preferences,
     preferences_body,
-    print_personas,
-    print_preferences,
+    rule_words,
 )
-from wellread.serve.terminal import Terminal, terminal_of
+from wellread.serve.terminal import (
+    Terminal,
+    print_facts,
+    print_line,
+    print_rows,
+    terminal_of,
+)
 from wellread.serve.views import json_of
 from wellread.store.schema.stored_values import GapStatus
+from wellread.types import Filters
 
 app = typer.Typer(rich_markup_mode=None)
 RULE = "KIND:VALUE"
+
+GAPS = "cluster=id status asked questions missing=name for_example=example:line"
+GAP = "id status question kind:words asked reason asked_again=tried answered_since=closed_by:id"
+REASKED = "question answer=answer_id:id why"
+OFTEN = "asked unanswered question"
+COUNTED = "asked unanswered name"
+METRICS = """from=since:day until=until:day questions_asked=sums.asked before=previous.asked
+    answered_with_citations=sums.cited_rate:percent not_answered=sums.no_answer_rate:percent
+    asked_back=sums.asked_back follow-ups=sums.follow_up_rate:percent given_again=sums.cached
+    mean_confidence=sums.confidence verdicts=sums.verdicts answered_by
+    ratings=ratings.given mean_rating=ratings.mean"""
+TREND = "when=start asked how_many=asked:bar cited unanswered"
+STEPS = "step=name answers p50:seconds p90:seconds p95:seconds p99:seconds"
+CALLS = "purpose model provider calls failed read=input_tokens written=output_tokens cost"
+PERSONAS = "id name length wish=prompt"
 
 
 Clusters = Annotated[
@@ -71,10 +79,6 @@ Mark = Annotated[
         "--set", help="planned: somebody is to write it; closed: it is not asked again; open."
     ),
 ]
-Out = Annotated[
-    Path | None,
-    typer.Option("--out", "-o", metavar="FILE", help="Write it there; a folder: under its name."),
-]
 
 
 @app.command()
@@ -88,13 +92,9 @@ def gaps(  # noqa: PLR0913 - Typer reads the options from the signature
     suggest: Annotated[
         bool, typer.Option("--suggest", help="The entry to write: title, type, taxonomy.")
     ] = False,
-    out: Out = None,
     ask: Annotated[
         bool, typer.Option("--ask", help="Ask these, or all that are open, again, now.")
     ] = False,
-    most: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Most that --ask asks.")
-    ] = None,
     patterns: Annotated[
         bool, typer.Option("--patterns", help="What is asked often: questions, types, topics.")
     ] = False,
@@ -111,31 +111,48 @@ def gaps(  # noqa: PLR0913 - Typer reads the options from the signature
     if not ask and (chosen > 1 or ((mark or suggest) and not chosen)):
         raise typer.BadParameter("name one cluster; several are for --ask")
     if ask:
-        _ask(terminal, names or [], most)
+        _ask(terminal, names or [])
     elif patterns:
         start, end = option_window(since, until)
         with terminal.open() as kb:
             asked_often = question_patterns(kb, kb.asker.owner, start, end)
-        terminal.show(asked_often, print_patterns)
+        terminal.show(asked_often, _print_patterns)
     elif not names:
-        with terminal.open() as kb:
-            body = gaps_body(kb, status, limit)
-        if terminal.json:
-            facts = json_of(body)
-            terminal.write_json({"items": facts.pop("clusters"), **facts})
-        else:
-            print_gaps(terminal.out, body)
-    elif mark:
-        _set(terminal, names[0], mark)
-    elif suggest:
-        _suggest(terminal, names[0], out)
+        _list(terminal, status, limit)
     else:
-        with terminal.open() as kb:
-            cluster = cluster_detail(kb, names[0])
-        terminal.show(cluster, print_cluster)
+        _one(terminal, names[0], mark, suggest=suggest)
 
 
-def _ask(terminal: Terminal, names: list[str], most: int | None) -> None:
+def _list(terminal: Terminal, status: GapStatus | None, limit: int) -> None:
+    with terminal.open() as kb:
+        body = gaps_body(kb, status, limit)
+    if terminal.json:
+        facts = json_of(body)
+        terminal.write_json({"items": facts.pop("clusters"), **facts})
+        return
+    terminal.show_rows(body.clusters, GAPS, body.total, none="No gaps here.")
+    print_facts(terminal.out, body, "Questions=counts")
+
+
+def _one(terminal: Terminal, name: str, mark: GapStatus | None, *, suggest: bool) -> None:
+    """Show one cluster, or what is to be written for it, or change its status."""
+    with terminal.open() as kb:
+        if mark:
+            changed = set_status(kb, name, mark)
+            terminal.say(changed, f"{changed.status}: {changed.gaps:,}")
+        elif suggest:
+            body = suggestion_body(kb, name)
+            terminal.say(body, body.suggestion.markdown.rstrip("\n"))
+        else:
+            terminal.show(cluster_detail(kb, name), _print_cluster)
+
+
+def _print_cluster(console: Console, body: GapClusterDetailBody) -> None:
+    print_facts(console, body, "cluster=id status name The_material_lacks=missing")
+    print_rows(console, body.cluster.gaps, GAP, "Questions")
+
+
+def _ask(terminal: Terminal, names: list[str]) -> None:
     with terminal.open_to_ask() as kb:
         if names:
             clusters = [cluster_named(kb, name) for name in names]
@@ -144,57 +161,54 @@ def _ask(terminal: Terminal, names: list[str], most: int | None) -> None:
             whole = {gap.id for one in clusters for gap in one.gaps if one.id in names}
             done = ask_these(kb, sorted(ids & (numbers | whole)))
         else:
-            done = ask_again(kb, most=most)
-    terminal.show(done, print_reasked)
+            done = ask_again(kb)
+    terminal.show(done, _print_reasked)
 
 
-def _set(terminal: Terminal, name: str, status: GapStatus) -> None:
-    with terminal.open() as kb:
-        body = set_status(kb, name, status)
-    plural = "s" if body.gaps != 1 else ""
-    terminal.show(body, lambda out, one: out.print(f"{one.gaps} question{plural}: {one.status}"))
+def _print_reasked(console: Console, done: Reasked) -> None:
+    print_rows(console, done.tried, REASKED)
+    if not done.tried:
+        print_line(console, "No open question could be answered by what is new.", "dim")
+    if done.waiting:
+        print_line(console, f"{done.waiting:,} more wait: wellread gaps --ask", "yellow")
 
 
-def _suggest(terminal: Terminal, name: str, out: Path | None) -> None:
-    with terminal.open() as kb:
-        body = suggestion_body(kb, name)
-    if out is None:
-        terminal.show(body, print_suggestion)
-        return
-    path = out / body.suggestion.file_name if out.is_dir() else out
-    if path.exists():
-        raise RequestError(f"{path} is there already", hint="give another --out")
-    path.write_text(body.suggestion.markdown, encoding="utf-8")
-    terminal.show(body, lambda console, _: console.print(str(path), soft_wrap=True))
+def _print_patterns(console: Console, body: QuestionPatterns) -> None:
+    """A table of each kind of pattern that there is."""
+    print_line(console, f"{body.asked:,} questions asked, {body.unanswered:,} without an answer")
+    print_rows(console, body.often, OFTEN, "Questions")
+    parts = {
+        "Types": body.types,
+        "Topics": body.topics,
+        "Taxonomy": body.taxonomy,
+        "Words": body.terms,
+        f"By {body.unit}": body.periods,
+    }
+    for title, counts in parts.items():
+        print_rows(console, [one for one in counts if one.asked], COUNTED, title)
 
 
 @app.command()
-def coverage(  # noqa: PLR0913 - Typer reads the options from the signature
+@limited("topic kind field since until")
+def coverage(
     context: typer.Context,
-    topic: Topics = None,
+    *,
+    filters: Filters,
     by: Annotated[
         list[str] | None,
         typer.Option(
             "--by", metavar="NAME", help="A dimension, kind, year, entity_types, …; give two."
         ),
     ] = None,
-    kind: Kinds = None,
-    field: Fields = None,
-    since: Since = None,
-    until: Until = None,
-    markdown: Annotated[
-        bool, typer.Option("--markdown", help="A report as Markdown on standard output.")
-    ] = False,
 ) -> None:
-    """Show which cells of two dimensions have documents, the share covered, and the gaps."""
-    where = filters_of(topic, kind, None, since, until, fields=field)
+    """Show which cells of two dimensions have documents, the share covered, and the gaps.
+
+    Into a file it is a report in Markdown.
+    """
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        body = CoverageBody(grid=coverage_grid(kb, where, by or (), owner=kb.asker.owner))
-    if markdown and not terminal.json:
-        typer.echo(coverage_markdown(body), nl=False)
-    else:
-        terminal.show(body, print_coverage_report)
+        body = CoverageBody(grid=coverage_grid(kb, filters, by or (), owner=kb.asker.owner))
+    terminal.show(body, lambda out, found: print_markdown(out, coverage_markdown(found)))
 
 
 @app.command()
@@ -222,9 +236,48 @@ def metrics(
     terminal = terminal_of(context)
     with terminal.open() as kb:
         if usage:
-            terminal.show(usage_body(kb, days), print_usage)
+            terminal.show(usage_body(kb, days), _print_usage)
         else:
-            terminal.show(metrics_body(report_of(kb, period, since, until)), print_metrics)
+            terminal.show(metrics_body(report_of(kb, period, since, until)), _print_metrics)
+
+
+def _print_usage(console: Console, report: UsageReport) -> None:
+    """The calls as a table, their sum, and each budget."""
+    print_rows(console, report.lines, f"day {CALLS} priced=price_known")
+    print_line(
+        console,
+        f"{report.calls:,} calls in {report.days:,} days, {report.input_tokens:,} tokens read, "
+        f"{report.output_tokens:,} written, {dollars(report.cost)}",
+        "bold",
+    )
+    if any(not line.price_known for line in report.lines):
+        print_line(console, f"a call of unknown price counts nothing ({SET_PRICES})", "yellow")
+    for budget in report.budgets:
+        of = f"{dollars(budget.left)} of {dollars(budget.dollars)} left"
+        print_line(console, f"Budget of the {budget.period} (UTC): {of}")
+    if not report.budgets:
+        print_line(console, "No budget is set (budget.daily, budget.monthly).", "dim")
+
+
+def _print_metrics(console: Console, body: MetricsBody) -> None:
+    """The figures of a period as small tables."""
+    report = body.report
+    if not report.sums.asked:
+        print_line(console, "Nothing was asked in this time. Ask something: wellread ask QUESTION")
+        return
+    print_facts(console, body, METRICS)
+    print_rows(console, report.trend, TREND, f"Questions by {report.period.part}")
+    print_rows(console, report.latencies, STEPS, "Seconds by step")
+    topics = {
+        "Types of questions": types_of(report),
+        "Collections": report.collections,
+        "Fields of sources": report.fields,
+        "Words of questions": report.words,
+    }
+    for title, counts in topics.items():
+        print_rows(console, counts, COUNTED, title)
+    print_rows(console, report.gaps, "kind:words status questions", "Gaps")
+    print_rows(console, report.calls, CALLS, "Calls of models")
 
 
 @app.command()
@@ -262,9 +315,6 @@ def preferences(  # noqa: PLR0913 - Typer reads the options from the signature
         list[str] | None,
         typer.Option(metavar="DOCUMENT", help="Take back what was learned about a document."),
     ] = None,
-    list_personas: Annotated[
-        bool, typer.Option("--personas", help="List the personas of the home.")
-    ] = False,
 ) -> None:
     """Show what you prefer, or change it."""
     given = {
@@ -287,8 +337,25 @@ def preferences(  # noqa: PLR0913 - Typer reads the options from the signature
         if change != PreferencesChange():
             change_preferences(kb, kb.asker.owner, change)
         body = preferences_body(kb, kb.asker.owner)
-    terminal.show(body, print_personas if list_personas else print_preferences)
+    terminal.show(body, _print_preferences)
 
 
 def _rules(given: list[str] | None) -> tuple[str, ...] | None:
     return None if given is None else tuple(one for one in given if one.strip())
+
+
+def _print_preferences(console: Console, body: PreferencesBody) -> None:
+    """What is set, what was learned and why, and the personas that can be chosen."""
+    for name, rules in (
+        ("preferred", body.preferred),
+        ("ranked lower", body.lowered),
+        ("muted", body.muted),
+    ):
+        print_line(console, f"{name}: {', '.join(map(rule_words, rules)) or '–'}")
+    print_facts(console, body, "length language persona collection learns_from_ratings=consent")
+    for one in body.learned:
+        state = "revoked" if one.learned.revoked else "in force"
+        line = f"learned: {one.learned.effect} {rule_words(one.rule)}, {one.learned.why} ({state})"
+        print_line(console, line)
+    personas: list[dict[str, Any]] = json_of(body)["personas"]
+    print_rows(console, personas, PERSONAS, "Personas")

@@ -10,24 +10,29 @@ from typing import Annotated, Literal
 import anyio
 import typer
 from rich.console import Console
-from rich.text import Text
 
 from wellread.errors import RequestError
 from wellread.ingest.remove import forget_user
-from wellread.serve.cli.options import Topics
+from wellread.serve.cli.options import Topics, Yes
 from wellread.serve.features.people import (
     ForgottenBody,
     NewKeyBody,
-    UserBody,
     key_named,
     new_key,
     user_bodies,
 )
 from wellread.serve.server.app import serve as listening
-from wellread.serve.terminal import Terminal, fold, table, terminal_of, whole
+from wellread.serve.terminal import Terminal, print_facts, print_line, terminal_of
 from wellread.store.catalogue.accounts.sign_in_records import CHANGED, Accounts, Deed
-from wellread.store.schema.stored_values import ApiKey, Role, User
+from wellread.store.schema.stored_values import Role, User
 
+USERS = "name role disabled groups signs_in_at=issuer"
+GROUPS = "group=name members"
+GRANTS = "collection user group at_most_as=role"
+KEYS = "id user name begins=start may=scopes collections used=used_at:day expires=expires_at:day"
+DEEDS = "when=at who=user did=action outcome question about=target documents:count from=address"
+FORGOTTEN = "answers conversations ratings=feedback log_entries=entries still_there=traces"
+NO_USERS = "There are no users: whoever reaches this machine may do everything."
 ALONE = "This waits for an MCP client, which starts it: see docs/programs.md (Ctrl-C stops it)."
 
 app = typer.Typer(rich_markup_mode=None)
@@ -58,10 +63,7 @@ def serve(
     terminal = terminal_of(context)
 
     def tell(address: str) -> None:
-        if terminal.json:
-            terminal.write_json({"url": address})
-        else:
-            terminal.out.print(f"Wellread answers at {address}  (Ctrl-C stops it)", soft_wrap=True)
+        terminal.say({"url": address}, f"Wellread answers at {address}  (Ctrl-C stops it)")
 
     with terminal.open_current() as kb:
         chosen = kb.settings.serve.host if host is None else host
@@ -114,7 +116,7 @@ def list_users(context: typer.Context) -> None:
     terminal = terminal_of(context)
     with terminal.open() as kb:
         accounts = user_bodies(kb.catalogue.accounts)
-    terminal.show_list(accounts, lambda out: print_users(out, accounts))
+    terminal.show_rows(accounts, USERS, none=NO_USERS)
 
 
 @users.command("add")
@@ -183,7 +185,7 @@ def remove(
         bool,
         typer.Option("--forget", help="Also all that they asked, rated and preferred, proved."),
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Remove an account with its keys, sessions and grants.
 
@@ -236,9 +238,7 @@ def group_(
         elif group:
             _change_group(accounts, group, add or [], take or [])
         groups = list(accounts.groups.every())
-    rows = [(each.name, ", ".join(each.members)) for each in groups]
-    columns = [whole("group"), fold("members")]
-    terminal.show_list(groups, lambda out: out.print(table(columns, rows)))
+    terminal.show_rows(groups, GROUPS, none="There is no group.")
 
 
 def _change_group(accounts: Accounts, group: str, joining: list[str], leaving: list[str]) -> None:
@@ -290,9 +290,7 @@ def grant(
             verb = f"remove {collection}" if revoke else f"add {collection} {role}"
             noted(accounts, f"grants {verb} {' '.join(holder.values())}")
         grants = list(accounts.grants.every())
-    rows = [(each.collection, each.user or f"group {each.group}", each.role) for each in grants]
-    columns = [fold("collection"), fold("open to"), fold("at most as")]
-    terminal.show_list(grants, lambda out: out.print(table(columns, rows)))
+    terminal.show_rows(grants, GRANTS, none="Nothing is open to anybody but admins.")
 
 
 def _holder(accounts: Accounts, user: str, group: str) -> dict[str, str]:
@@ -338,33 +336,14 @@ def key_(  # noqa: PLR0913 - Typer reads the options from the signature
             kept = key_named(accounts.keys.of(), revoke)
             accounts.keys.revoke(kept.id)
             noted(accounts, f"keys revoke {kept.id}")
-            terminal.show(kept, lambda out, gone: out.print(f"{gone.name} is revoked."))
+            terminal.say(kept, f"{kept.name} is revoked.")
         elif user:
             owner = accounts.users.named(user)
             made = new_key(accounts, owner, name, scope or [], collection or [], days)
             noted(accounts, f"keys new {made.made.id}")
             terminal.show(made, _print_new)
         else:
-            _list_keys(terminal, list(accounts.keys.of(None)))
-
-
-def _list_keys(terminal: Terminal, keys: list[ApiKey]) -> None:
-    rows = [
-        (
-            each.id,
-            each.user,
-            each.name,
-            f"{each.start}…",
-            ", ".join(each.scopes),
-            "all" if each.collections is None else ", ".join(each.collections),
-            f"{each.used_at:%Y-%m-%d}" if each.used_at else "never",
-            f"{each.expires_at:%Y-%m-%d}" if each.expires_at else "never",
-        )
-        for each in keys
-    ]
-    names = ("user", "name", "begins", "may", "collections", "used", "expires")
-    columns = [whole("id"), *map(fold, names)]
-    terminal.show_list(keys, lambda out: out.print(table(columns, rows)))
+            terminal.show_rows(list(accounts.keys.of(None)), KEYS, none="There is no key.")
 
 
 @users.command()
@@ -386,43 +365,12 @@ def audit(
         owner = accounts.users.named(user).id if user else None
         entries = accounts.audit.newest(limit, user_id=owner, action=action, document_id=document)
         found = list(entries)
-    rows = [
-        (
-            f"{one.at:%Y-%m-%d %H:%M:%S}",
-            one.user or "the machine",
-            f"{one.action} {one.outcome}".strip(),
-            one.question or one.target,
-            str(len(one.documents) or ""),
-            one.address,
-        )
-        for one in found
-    ]
-    names = ("who", "did", "what", "documents", "from")
-    columns = [whole("when (UTC)"), *map(fold, names)]
-    terminal.show_list(found, lambda out: out.print(table(columns, rows)))
+    terminal.show_rows(found, DEEDS, none="Nothing is in the log.")
 
 
 def noted(accounts: Accounts, what: str) -> None:
     """Write a change down that was made on the machine itself."""
     accounts.audit.write(Deed(action=CHANGED, target=what))
-
-
-def print_users(console: Console, found: list[UserBody]) -> None:
-    """A table of accounts."""
-    if not found:
-        console.print("There are no users: whoever reaches this machine may do everything.")
-        return
-    rows = [
-        (
-            one.user.name,
-            one.user.role + (" (disabled)" if one.user.disabled else ""),
-            ", ".join(one.groups),
-            "" if one.user.local else one.user.issuer,
-        )
-        for one in found
-    ]
-    names = ("role", "groups", "signs in at")
-    console.print(table([whole("name"), *map(fold, names)], rows))
 
 
 def password_for(terminal: Terminal, name: str, *, from_stdin: bool) -> str:
@@ -453,22 +401,17 @@ def _show(context: typer.Context, accounts: Accounts, user: User) -> None:
     now = next((one for one in user_bodies(accounts) if one.user.id == user.id), None)
     if now is None:
         raise RequestError(f"{user.name} was removed meanwhile")
-    terminal.show(now, lambda console, body: print_users(console, [body]))
+    terminal.show_facts(now, USERS)
 
 
 def _print_forgotten(console: Console, body: ForgottenBody) -> None:
-    console.print(f"{body.user} is gone.")
-    if body.answers or body.feedback or body.entries:
-        console.print(
-            f"With them {body.answers} answers in {body.conversations} conversations, "
-            f"{body.feedback} ratings; {body.entries} entries of the log have no name now."
-        )
-    for one in body.traces:
-        console.print(f"still there: {one}")
+    print_line(console, f"{body.user} is gone.")
+    print_facts(console, body, FORGOTTEN)
     if not body.purged:
-        console.print("Some bytes are left on the disk: 'wellread verify --repair' rewrites it.")
+        again = "'wellread verify --repair' rewrites it."
+        print_line(console, f"Some bytes are left on the disk: {again}")
 
 
 def _print_new(console: Console, body: NewKeyBody) -> None:
-    console.print(Text(body.key, style="bold"), soft_wrap=True)
-    console.print(f"It is shown this once. It may {', '.join(body.made.scopes)}.")
+    print_line(console, body.key, "bold")
+    print_line(console, f"It is shown this once. It may {', '.join(body.made.scopes)}.")

@@ -9,25 +9,18 @@ stands there is among ``citations`` and ``sources``.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import datetime
-from itertools import zip_longest
 from typing import Any, Literal
-
-from rich.console import Console
-from rich.text import Text
 
 from wellread.ask.aggregate.read.result import AggregateResult
 from wellread.ask.deliver.cite import flat, styled
 from wellread.ask.deliver.reply import notes_of
-from wellread.ask.retrieve.ranking import Dropped, Found, Retrieval, SearchTrace
+from wellread.ask.retrieve.ranking import Dropped, Found, Retrieval
 from wellread.kb import KnowledgeBase
 from wellread.serve.features.answering import AskResponse
-from wellread.serve.terminal import fold, right, table
 from wellread.serve.views import FACES, PlainShape, Shape
 from wellread.store.catalogue.documents.relation_network import Path
-from wellread.text.words import harmless
 from wellread.types import Filters, Hit
 from wellread.values.answer_text import markers_after, with_markers
 from wellread.values.answers import Answer, Citation
@@ -37,8 +30,6 @@ from wellread.values.reports import Report
 
 # --- how an answer was found -----------------------------------------------------------------
 
-LISTED = 5  # candidates of each list that the terminal shows
-DROPPED = 10
 Facts = tuple[dict[str, str], ...]
 
 FACES.show(Dropped, "passage_id=hit.passage.id title=hit.document.title why")
@@ -151,27 +142,6 @@ def path_in_words(path: Path) -> str:
     return line
 
 
-def print_explanation(console: Console, told: Explanation) -> None:
-    """Analysis, searches with their lists, what was used and dropped, and the paths."""
-    _print_analysis(console, told.analysis)
-    _heading(console, "Strategy", told.found.strategy)
-    if told.method:
-        _heading(console, "Worked out", told.method)
-    for number, search in enumerate(told.found.traces, 1):
-        _print_search(console, number, search, told.titles)
-    if told.found.hits:
-        _print_used(console, told.found.hits)
-    for dropped in told.dropped[:DROPPED]:
-        _line(console, f"  dropped  {dropped.hit.document.title}: {dropped.why}", "dim")
-    if len(told.dropped) > DROPPED:
-        _line(console, f"  and {len(told.dropped) - DROPPED:,} more dropped", "dim")
-    for path in told.paths:
-        _heading(console, "Path", path)
-    for note in told.notes:
-        _heading(console, "Note", note)
-    console.print()
-
-
 def _titles(kb: KnowledgeBase, found: Found) -> dict[str, str]:
     """Passage id to the title of its document."""
     wanted = {
@@ -198,62 +168,6 @@ def filters_in_words(filters: Filters) -> dict[str, str]:
         elif value:
             told[field.name] = ", ".join(value)
     return told
-
-
-def _print_analysis(console: Console, analysis: Analysis) -> None:
-    text = analysis.question
-    _heading(console, "Question", f"{analysis.type}, {analysis.mode}")
-    for reason in analysis.reasons:
-        _line(console, f"  {reason}", "dim")
-    _heading(console, "Searched for", analysis.subject or text)
-    for named in analysis.entities:
-        kind = f" ({named.type})" if named.type else ""
-        _heading(console, "Names", f"“{named.span.of(text)}” is {named.title}{kind}")
-    for limit in analysis.constraints:
-        _heading(console, "Limit", f"“{limit.span.of(text)}” is {limit.kind}: {limit.value}")
-    if analysis.sides:
-        _heading(console, "Sides", "; ".join(analysis.sides))
-
-
-def _print_search(
-    console: Console, number: int, search: SearchTrace, titles: Mapping[str, str]
-) -> None:
-    within = "; ".join(
-        f"{name}: {value}" for name, value in filters_in_words(search.filters).items()
-    )
-    _heading(console, f"Search {number}", f"{search.purpose}{f' [{within}]' if within else ''}")
-    _line(console, f"  {search.query}", "dim")
-    names = [name for name, _ in search.lists]
-    lists = (
-        [f"{one.score:.3f} {titles.get(one.passage_id, '')}" for one in listed[:LISTED]]
-        for _, listed in search.lists
-    )
-    rows = enumerate(zip_longest(*lists, fillvalue=""), 1)
-    columns = (right("rank"), *map(fold, names))
-    told = table(columns, ((str(place), *cells) for place, cells in rows), padding=(0, 2, 0, 2))
-    console.print(told)
-    _line(console, f"  joined: {search.fused}", "dim")
-
-
-def _print_used(console: Console, hits: Sequence[Hit]) -> None:
-    names = list(dict.fromkeys(place.name for hit in hits for place in hit.ranks))
-    rows = []
-    for hit in hits:
-        ranks = {place.name: str(place.rank) for place in hit.ranks}
-        title = f"{hit.document.title}: {hit.marked}" if hit.marked else hit.document.title
-        rows.append((f"{hit.score:.3f}", *(ranks.get(name, "–") for name in names), title))
-    columns = (*map(right, ("score", *names)), fold("used"))
-    console.print(table(columns, rows, padding=(0, 2, 0, 0)))
-
-
-def _heading(console: Console, name: str, text: str) -> None:
-    line = Text(f"{name}: ", style="bold")
-    line.append(harmless(text), style="")
-    console.print(line)
-
-
-def _line(console: Console, text: str, style: str) -> None:
-    console.print(Text(harmless(text), style=style))
 
 
 # --- the form of a video archive -------------------------------------------------------------

@@ -7,9 +7,6 @@ from operator import attrgetter
 from typing import Annotated, Any
 
 from fastapi import Query, Request
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from wellread.library.named_things import WholeDocument, listed, whole
 from wellread.library.recordings import (
@@ -27,14 +24,6 @@ from wellread.serve.features.feature import (
     Scope,
 )
 from wellread.serve.guards.route_rules import Kb, note_opened
-from wellread.serve.terminal import (
-    SHORT_ID,
-    day_words,
-    fold,
-    right,
-    table,
-)
-from wellread.serve.terminal import whole as as_wide
 from wellread.serve.views import (
     FACES,
     Shape,
@@ -46,12 +35,9 @@ from wellread.serve.views import (
 from wellread.store.catalogue.documents.entity_graph import EntityMentions
 from wellread.store.catalogue.documents.listings import DocumentPage, ListedDocument
 from wellread.text.periods import seconds_of
-from wellread.text.words import harmless
 from wellread.types import DocumentFacts
-from wellread.values.locators import format_time
 
 router = FeatureRouter()
-MOST_SPEAKERS = 4
 
 # --- documents and recordings ----------------------------------------------------------------
 
@@ -210,100 +196,3 @@ def whole_transcript(
     )
     note_opened(request, found.recording.document.facts.id)
     return found
-
-
-def print_documents(console: Console, body: DocumentsBody) -> None:
-    """A line for each document, and how many there are."""
-    columns = (
-        as_wide("date", "dim"),
-        as_wide("kind"),
-        fold("collection"),
-        fold("title"),
-        right("passages"),
-        as_wide("id", "dim"),
-    )
-    rows = []
-    for one in body.documents:
-        facts = one.facts
-        title = Text(harmless(facts.title))
-        if facts.authors:
-            title.append(f"  {harmless(', '.join(facts.authors))}", style="dim")
-        known = (facts.collection, title, f"{one.passages:,}", facts.id[:SHORT_ID])
-        rows.append((day_words(facts.published_at), facts.kind, *known))
-    _print_page(console, table(columns, rows), body.offset, body.total, "documents")
-
-
-def print_whole_document(console: Console, body: WholeDocumentBody) -> None:
-    """Title and facts, whom it names, and the text."""
-    found = body.document
-    facts = found.listed.facts
-    console.print(Text(harmless(facts.title), style="bold"), soft_wrap=True)
-    line = " · ".join((facts.id, facts.kind, facts.collection, day_words(facts.published_at)))
-    console.print(Text(harmless(line), style="dim"), soft_wrap=True)
-    names = ", ".join(each.node.title for each in found.entities)
-    for told in (", ".join(facts.authors), facts.url or facts.uri, names):
-        if told:
-            console.print(Text(harmless(told), style="dim"), soft_wrap=True)
-    console.print()
-    console.print(Text(harmless(found.document.text)), soft_wrap=True)
-
-
-def print_recordings(console: Console, body: RecordingsBody) -> None:
-    """A line for each recording, and how many there are."""
-    columns = (
-        as_wide("date", "dim"),
-        right("length"),
-        fold("title"),
-        fold("who speaks", "cyan"),
-        right("segments"),
-        as_wide("id", "dim"),
-    )
-    rows = []
-    for one in body.videos:
-        facts, more = one.document.facts, len(one.speakers) - MOST_SPEAKERS
-        who = ", ".join(one.speakers[:MOST_SPEAKERS]) + (f" and {more} more" if more > 0 else "")
-        length = "" if one.duration is None else format_time(one.duration)
-        known = (who, f"{one.document.passages:,}", facts.id[:SHORT_ID])
-        rows.append((day_words(facts.published_at), length, facts.title, *known))
-    _print_page(console, table(columns, rows), body.offset, body.total, "recordings")
-
-
-def print_transcript(console: Console, found: Transcript) -> None:
-    """Title and facts, then every turn with its time and speaker."""
-    document = found.recording.document.facts
-    console.print(Text(harmless(document.title), style="bold"), soft_wrap=True)
-    facts = [document.id, day_words(document.published_at)]
-    if found.recording.duration is not None:
-        facts.append(format_time(found.recording.duration))
-    facts.append(f"{len(found.turns):,} of {found.total:,} turns")
-    console.print(Text(" · ".join(facts), style="dim"), soft_wrap=True)
-    if document.media_url:
-        console.print(Text(harmless(document.media_url), style="dim"), soft_wrap=True)
-    if not found.turns:
-        console.print(Text("Nothing is said there.", style="yellow"))
-    for turn in found.turns:
-        head = Text()
-        if turn.begin is not None:
-            head.append(f"{format_time(turn.begin)}  ", style="dim")
-        head.append(harmless(turn.speaker), style="bold cyan")
-        console.print()
-        if head.plain:
-            console.print(head, soft_wrap=True)
-        console.print(Text(harmless(turn.text)))
-
-
-def _print_page(console: Console, page: Table, offset: int, total: int, what: str) -> None:
-    """A page of a list, and which part of the list it is."""
-    shown = page.row_count
-    if not shown:
-        reason = (
-            f"there are {total:,}, fewer than the offset" if total else "none within these limits"
-        )
-        console.print(Text(f"No {what}: {reason}.", style="yellow"))
-        return
-    console.print(page)
-    if offset or shown < total:
-        part = f"{offset + 1:,} to {offset + shown:,} of {total:,} {what} (--limit, --offset)"
-    else:
-        part = f"{total:,} {what if total != 1 else what.removesuffix('s')}"
-    console.print(Text(part, style="dim"))

@@ -9,8 +9,6 @@ from itertools import groupby
 from typing import Annotated, Literal
 
 from fastapi import Query
-from rich.console import Console
-from rich.text import Text
 
 from wellread.ask.retrieve.search import check_collections
 from wellread.errors import UnknownNameError
@@ -19,7 +17,6 @@ from wellread.library.timelines import naming_sentence
 from wellread.serve.error_shapes import Problem, ProblemError, problem_of_status
 from wellread.serve.features.feature import FeatureRouter, Many, Offset, Scope, refusals
 from wellread.serve.guards.route_rules import Kb
-from wellread.serve.terminal import fold, right, table, whole
 from wellread.serve.views import FACES, Quoted, Shape
 from wellread.store.catalogue.documents.entity_nodes import (
     EntityNode,
@@ -28,13 +25,11 @@ from wellread.store.catalogue.documents.entity_nodes import (
 )
 from wellread.store.catalogue.documents.relation_network import Neighbour
 from wellread.text.names import key_of
-from wellread.text.words import harmless
 from wellread.types import Filters, Span
 from wellread.values.locators import Marks
 
 router = FeatureRouter()
 AROUND = 300  # characters looked at on both sides of a mention for its sentence
-NO_TYPE = "(no type)"
 TOPICS = "GET /api/topics lists what is named most"
 EntityOrder = Literal["mentions", "relations", "title"]
 
@@ -263,97 +258,3 @@ def _lines(
 
 def _has(node: EntityNode, key: str) -> bool:
     return not key or any(key in key_of(name) for name in (node.title, node.id, *node.aliases))
-
-
-def print_entity(console: Console, body: EntityBody) -> None:
-    """Facts, relations and mentions of one entity."""
-    node = body.node
-    _line(console, (node.title, "bold"), (f"  {node.type or NO_TYPE}", "cyan"))
-    _line(console, (f"{node.id} in “{node.collection}”", "dim"))
-    if node.aliases:
-        _line(console, (f"also called {', '.join(node.aliases)}", ""))
-    for dimension, values in body.taxonomy.items():
-        if values != (node.type,):
-            _line(console, (f"{dimension}: {', '.join(values)}", ""))
-    if body.summary:
-        _line(console, (body.summary, ""))
-    _line(console, (node.url, "dim"))
-    _print_relations(console, body)
-    _print_mentions(console, body)
-    if body.others:
-        others = ", ".join(f"{one.title} ({one.id} in “{one.collection}”)" for one in body.others)
-        _line(console, (f"\nAlso called so: {others}", "yellow"))
-
-
-def _print_relations(console: Console, body: EntityBody) -> None:
-    if not body.relations:
-        return
-    _line(console, ("\nRelations", "bold"))
-    rows = []
-    for one in body.relations:
-        name = Text(harmless(one.name))
-        if one.node:
-            name.append(harmless(f"  {one.node.id}"), style="dim")
-        else:
-            name.append("  not there yet", style="yellow")
-        rows.append((one.relation, name))
-    columns = (whole("", "cyan"), fold(""))
-    console.print(table(columns, rows, show_header=False, padding=(0, 2, 0, 0)))
-
-
-def _print_mentions(console: Console, body: EntityBody) -> None:
-    total = body.mention_total
-    if not total.documents:
-        _line(console, ("\nNo other document names it.", "dim"))
-        return
-    documents = "1 document" if total.documents == 1 else f"{total.documents:,} documents"
-    times = "once" if total.mentions == 1 else f"{total.mentions:,} times"
-    _line(console, (f"\nNamed in {documents}, {times}", "bold"))
-    for one in body.mentions:
-        document, place = one.quoted.document, one.quoted.locator.label
-        day = f"  {document.published_at.date().isoformat()}" if document.published_at else ""
-        _line(
-            console,
-            (f"{one.named.mentions:>4}× ", "cyan"),
-            (document.title, ""),
-            (f"{day}{'  ' if place else ''}{place}", "dim"),
-        )
-        console.print(_quote(one), soft_wrap=True)
-    if total.documents > len(body.mentions):
-        console.print(Text(f"… and {total.documents - len(body.mentions):,} more", style="dim"))
-
-
-def _quote(body: MentionBody) -> Text:
-    """The sentence with the name in it set off."""
-    text, begin = body.quoted.text, body.quoted.span.start
-    start, end = body.named.first.start - begin, body.named.first.end - begin
-    parts = (text[:start], text[start:end], text[end:])
-    before, name, after = (harmless(part.replace("\n", " ")) for part in parts)
-    return Text.assemble("      ", (before, "dim"), (name, "bold"), (after, "dim"))
-
-
-def _line(console: Console, *parts: tuple[str, str]) -> None:
-    shown = [(harmless(words), style) for words, style in parts]
-    console.print(Text.assemble(*shown), soft_wrap=True)
-
-
-def print_entities(console: Console, body: EntityListBody) -> None:
-    """Every type with its count and entities."""
-    if not body.types:
-        console.print("There are no entities here.")
-        return
-    for group in body.types:
-        head = Text(harmless(group.type or NO_TYPE), style="bold")
-        head.append(f"  {group.count:,}", style="cyan")
-        console.print(head, soft_wrap=True)
-        columns = (fold("entity"), fold("id"), *map(right, ("relations", "documents", "mentions")))
-        rows: list[tuple[str | Text, ...]] = []
-        for one in group.entities:
-            counts = (
-                f"{count:,}" for count in (one.relations, one.total.documents, one.total.mentions)
-            )
-            rows.append((one.node.title, Text(harmless(one.node.id), style="dim"), *counts))
-        console.print(table(columns, rows, padding=(0, 2, 0, 0)))
-        if group.count > len(group.entities):
-            console.print(Text(f"… and {group.count - len(group.entities):,} more", style="dim"))
-        console.print()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import partial
 from importlib.metadata import version
 from typing import Literal
@@ -25,18 +25,14 @@ from prometheus_client.core import (
 )
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
-from rich.console import Console
-from rich.text import Text
 
 from wellread.ask.retrieve.search import check_index
 from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
-from wellread.kb.language_models import dollars
 from wellread.learning.metric_report import MetricReport, PeriodName, Ratings, metrics
 from wellread.serve.error_shapes import STOPPING, ProblemError, problem_of_status
 from wellread.serve.features.feature import FeatureRouter
 from wellread.serve.guards.route_rules import Kb, WholeKb
-from wellread.serve.terminal import right, table, whole
 from wellread.serve.views import FACES, PlainShape, Shape
 from wellread.store.catalogue.answer_figures import Within
 from wellread.store.schema.stored_values import Counted, GapCount, Latency, Spent, Sums, Topic
@@ -130,116 +126,6 @@ def report_of(kb: KnowledgeBase, period: PeriodName, since: str, until: str) -> 
     """The metrics of the period, or of the time between two dates where one is given."""
     start, end = window_of(since, until, hint="swap the two dates")
     return metrics(kb, period, start, end)
-
-
-# --- on a terminal ---------------------------------------------------------------------------
-
-BLOCKS = "▁▂▃▄▅▆▇█"
-MOST_BLOCKS = 92
-Rows = Sequence[tuple[str, ...]]
-
-
-def print_metrics(console: Console, body: MetricsBody) -> None:
-    """The figures of a period as small tables."""
-    report, period = body.report, body.report.period
-    if not report.sums.asked:
-        console.print("Nothing was asked in this time. Ask something: wellread ask QUESTION")
-        return
-    until = period.until.date()
-    since = period.since.date() if period.since else until
-    console.print(Text(f"{since} to {until} (UTC)", style="bold"))
-    console.print(Text(f"{_blocks(report.trend)}  questions by {period.part}", style="dim"))
-    _section(console, "", ("", "", "before"), _overview(report.sums, report.before))
-    _answers(console, report)
-    _topics(console, report)
-    _calls(console, report)
-
-
-def _overview(now: Sums, before: Sums | None) -> Rows:
-    rows: list[tuple[str, ...]] = []
-    figures: tuple[tuple[str, Callable[[Sums], str]], ...] = (
-        ("questions asked", lambda one: f"{one.asked:,}"),
-        ("answered with citations", lambda one: f"{one.cited:,} ({rate(one.cited, one):.0%})"),
-        ("not answered", lambda one: f"{one.unanswered:,} ({rate(one.unanswered, one):.0%})"),
-        ("asked back", lambda one: f"{one.asked_back:,}"),
-        ("follow-ups", lambda one: f"{one.follow_ups:,} ({rate(one.follow_ups, one):.0%})"),
-        ("given again", lambda one: f"{one.cached:,}"),
-        ("mean confidence", lambda one: f"{one.confidence:.2f}"),
-    )
-    for name, told in figures:
-        rows.append((name, told(now), told(before) if before and before.asked else "–"))
-    return rows
-
-
-def _answers(console: Console, report: MetricReport) -> None:
-    verdicts = verdicts_of(report.sums)
-    total = sum(verdicts.values())
-    rows = [
-        (name.replace("_", " "), f"{count:,}", f"{count / total:.1%}")
-        for name, count in verdicts.items()
-        if count
-    ]
-    _section(console, "Sentences by verdict", ("", "sentences", "share"), rows)
-    steps = [
-        (one.name, f"{one.answers:,}", *(f"{seconds:.3f}" for seconds in one.percentiles))
-        for one in report.latencies
-    ]
-    columns = ("", "answers", "p50", "p90", "p95", "p99")
-    _section(console, "Seconds by step", columns, steps)
-
-
-def _topics(console: Console, report: MetricReport) -> None:
-    for title, topics in (
-        ("Types of questions", types_of(report)),
-        ("Collections", report.collections),
-        ("Fields of sources", report.fields),
-        ("Words of questions", report.words),
-    ):
-        _section(console, title, ("", "asked", "not answered"), _counted(topics))
-    rows = [(one.kind.replace("_", " "), one.status, f"{one.questions:,}") for one in report.gaps]
-    _section(console, "Gaps", ("kind", "status", "questions"), rows)
-
-
-def _counted(topics: Sequence[Topic]) -> Rows:
-    return [
-        (one.topic.replace("_", " "), f"{one.asked:,}", f"{one.unanswered:,}") for one in topics
-    ]
-
-
-def _calls(console: Console, report: MetricReport) -> None:
-    rows = [
-        (
-            one.purpose,
-            f"{one.model} ({one.provider})" if one.model else one.provider,
-            f"{one.calls:,}",
-            f"{one.input_tokens:,}",
-            f"{one.output_tokens:,}",
-            dollars(one.cost),
-        )
-        for one in report.calls
-    ]
-    columns = ("purpose", "model", "calls", "read", "written", "cost")
-    _section(console, "Calls of models", columns, rows)
-
-
-def _section(console: Console, title: str, columns: tuple[str, ...], rows: Rows) -> None:
-    """A table under its title; nothing where there is no row."""
-    if not rows:
-        return
-    if title:
-        console.print(Text(f"\n{title}", style="bold"))
-    words = 2 if columns[1] in ("model", "status") else 1
-    named = [whole(one) if n < words else right(one) for n, one in enumerate(columns)]
-    console.print(table(named, rows, header_style="dim"))
-
-
-def _blocks(trend: Sequence[Counted]) -> str:
-    """How many were asked in each part, as a line of blocks."""
-    counts = [one.asked for one in trend][-MOST_BLOCKS:]
-    most = max(counts, default=0) or 1
-    return "".join(
-        BLOCKS[round(count / most * (len(BLOCKS) - 1))] if count else " " for count in counts
-    )
 
 
 # --- whether it can answer -------------------------------------------------------------------

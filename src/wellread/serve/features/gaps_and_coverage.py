@@ -9,9 +9,6 @@ from typing import Annotated, Literal
 from fastapi import Query, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import Field
-from rich.console import Console
-from rich.table import Column
-from rich.text import Text
 
 from wellread.ask.aggregate.read.result import amount
 from wellread.errors import UnknownNameError
@@ -44,7 +41,6 @@ from wellread.serve.features.feature import (
     refusals,
 )
 from wellread.serve.guards.route_rules import Kb, WholeKb
-from wellread.serve.terminal import Terminal, fold, right, shortened, table
 from wellread.serve.views import FACES, Shape
 from wellread.store.catalogue.preference_records import AskedOf
 from wellread.store.schema.stored_values import Gap, GapStatus
@@ -196,100 +192,6 @@ def set_status(kb: KnowledgeBase, name: str, status: GapStatus) -> StatusBody:
     return StatusBody(id=name, status=status, gaps=changed)
 
 
-# --- gaps on a terminal ----------------------------------------------------------------------
-
-STATUS_STYLE = {"open": "yellow", "planned": "cyan", "closed": "green"}
-QUESTION = 200  # characters of a question in a list
-MOST_TOLD = 5  # questions that a run of ingest names
-
-
-def print_gaps(console: Console, body: GapsBody) -> None:
-    """A line per cluster."""
-    if not body.clusters:
-        told = ", ".join(f"{count:,} {name}" for name, count in body.counts.items() if count)
-        console.print(Text(f"No gaps here{f': {told}' if told else '.'}", style="dim"))
-        return
-    columns = ("cluster", "status", right("asked"), right("questions"), fold("missing"))
-    rows = (
-        (
-            one.id,
-            Text(one.status, style=STATUS_STYLE[one.status]),
-            f"{one.asked:,}",
-            f"{len(one.gaps):,}",
-            one.name,
-            shortened(one.gaps[0].question, QUESTION),
-        )
-        for one in body.clusters
-    )
-    console.print(table((*columns, fold("for example")), rows))
-    left = body.total - len(body.clusters)
-    if left:
-        console.print(Text(f"{left:,} more: --limit", style="dim"))
-    told = ", ".join(f"{count:,} {name}" for name, count in body.counts.items())
-    console.print(Text(f"Questions: {told}", style="dim"))
-
-
-def print_cluster(console: Console, body: GapClusterDetailBody) -> None:
-    """A cluster with what is known of each question."""
-    cluster, style = body.cluster, STATUS_STYLE[body.cluster.status]
-    head = ((f"{cluster.id}  ", "bold"), (cluster.status, style), f"  {harmless(cluster.name)}")
-    console.print(Text.assemble(*head))
-    if cluster.missing and cluster.status != "closed":
-        console.print(f"The material lacks: {harmless(', '.join(cluster.missing))}")
-    for gap in cluster.gaps:
-        _print_gap(console, gap)
-
-
-def _print_gap(console: Console, gap: Gap) -> None:
-    times = f", asked {gap.asked} times" if gap.asked > 1 else ""
-    status = Text(gap.status, style=STATUS_STYLE[gap.status])
-    console.print()
-    console.print(Text.assemble(f"{gap.id:>5}  ", status, f"  {harmless(gap.question)}"))
-    console.print(Text(f"       {gap.kind.replace('_', ' ')}{times}: {gap.reason}", style="dim"))
-    if gap.tried:
-        console.print(Text(f"       asked again: {harmless(gap.tried)}", style="dim"))
-    if gap.closed_by:
-        shown = f"wellread answers show {gap.closed_by.removeprefix('ans_')[:12]}"
-        console.print(Text(f"       answered since: {shown}", style="green"))
-
-
-def print_suggestion(console: Console, body: SuggestionBody) -> None:
-    """The file as it is, so that it can be piped into one."""
-    console.print(Text(harmless(body.suggestion.markdown)), soft_wrap=True, end="")
-
-
-def print_reasked(console: Console, done: Reasked) -> None:
-    """Each question with its answer, or why it stays open."""
-    if not done.tried:
-        told = "No open question could be answered by what is new." if done.open else "No gaps."
-        console.print(Text(told, style="dim"))
-    for one in done.tried:
-        state = ("answered  ", "green") if one.answer_id else ("open      ", "yellow")
-        console.print(Text.assemble(state, harmless(one.gap.question)), soft_wrap=True)
-        if one.why:
-            console.print(Text(f"          {harmless(one.why)}", style="dim"), soft_wrap=True)
-    if done.waiting:
-        console.print(Text(_waiting(done.waiting), style="yellow"))
-
-
-def tell_reasked(terminal: Terminal, done: Reasked) -> None:
-    """What a run of ingest asked again, on standard error beside its report."""
-    plural = "s" if len(done.tried) != 1 else ""
-    terminal.err.print(
-        f"{len(done.tried):,} open question{plural} asked again, {len(done.closed):,} answered now"
-    )
-    for one in done.closed[:MOST_TOLD]:
-        terminal.err.print(Text(f"  {harmless(one.gap.question)}", style="green"), soft_wrap=True)
-    if len(done.closed) > MOST_TOLD:
-        terminal.err.print("  … wellread gaps --status closed lists them all")
-    if done.waiting:
-        terminal.err.print(Text(_waiting(done.waiting), style="yellow"))
-
-
-def _waiting(count: int) -> str:
-    return f"{count:,} more wait for the next time (gaps.most): wellread gaps --ask"
-
-
 # --- what is asked often ---------------------------------------------------------------------
 
 FACES.show_whole(Count, OftenAsked, QuestionPatterns)
@@ -301,39 +203,10 @@ def patterns(kb: Kb, window: Window) -> QuestionPatterns:
     return question_patterns(kb, kb.asker.owner, *window)
 
 
-def print_patterns(console: Console, body: QuestionPatterns) -> None:
-    """A table of each kind of pattern that there is."""
-    if not body.asked:
-        console.print(Text("Nothing was asked in this time.", style="dim"))
-        return
-    console.print(f"{body.asked:,} questions, {body.unanswered:,} of them without an answer")
-    often = [(one.asked, one.unanswered, one.question) for one in body.often]
-    _print_counts(console, "question", often)
-    for title, counts in (
-        ("type", body.types),
-        ("topic", body.topics),
-        ("taxonomy", body.taxonomy),
-        ("word", body.terms),
-        (body.unit, body.periods),
-    ):
-        held = [(one.asked, one.unanswered, one.name) for one in counts if one.asked]
-        _print_counts(console, title, held)
-
-
-def _print_counts(console: Console, title: str, counts: Sequence[tuple[int, int, str]]) -> None:
-    rows = [
-        (f"{asked:,}", f"{without:,}" if without else "", name) for asked, without, name in counts
-    ]
-    if rows:
-        console.print()
-        console.print(table((right("asked"), right("no answer"), fold(title)), rows))
-
-
 # --- coverage --------------------------------------------------------------------------------
 
 MOST_SHOWN = 40  # values of a dimension in a table; JSON has all
 MOST_GAPS = 20  # named in words
-
 FACES.show_whole(AskedOf)
 FACES.show(
     Cell,
@@ -463,32 +336,6 @@ def cell_words(cell: Cell) -> str:
     if not cell.target:
         return f"({count})" if count else "–"
     return f"{count:,}" if cell.covered else f"{count:,}/{cell.target:,}"
-
-
-def print_coverage_report(console: Console, body: CoverageBody) -> None:
-    """The table, the share, and the gaps."""
-    console.print(harmless(coverage_sentence(body)), markup=False)
-    rows, columns = most_filled(body)
-    cells = {(one.row, one.column): one for one in body.grid.cells}
-    lines: list[list[str | Text]] = []
-    for row in rows:
-        held = [cells[row, column] for column in columns]
-        styled = [Text(cell_words(one), style="" if one.covered else "bold red") for one in held]
-        lines.append([row, *styled])
-    if lines and columns:
-        heads: list[str | Column] = [
-            harmless(f"{body.grid.by[0]} \\ {body.grid.by[1]}"),
-            *(right(harmless(c)) for c in columns),
-        ]
-        console.print(table(heads, lines, header_style="bold"))
-    if said := left_out(body, rows, columns):
-        console.print(said, style="dim", markup=False)
-    if body.gaps:
-        console.print(Text(f"Gaps ({len(body.gaps):,})", style="bold"))
-        for one in body.gaps[:MOST_GAPS]:
-            console.print(f"  {harmless(gap_words(one))}", markup=False)
-        if len(body.gaps) > MOST_GAPS:
-            console.print(f"  and {len(body.gaps) - MOST_GAPS:,} more", style="dim")
 
 
 def coverage_markdown(body: CoverageBody) -> str:

@@ -7,10 +7,6 @@ from typing import Annotated
 
 from fastapi import Query, Response
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, StringConstraints
-from rich.console import Console
-from rich.padding import Padding
-from rich.table import Column
-from rich.text import Text
 
 from wellread.config import Style
 from wellread.errors import RequestError, UnknownNameError
@@ -30,7 +26,6 @@ from wellread.library.recheck import (
 from wellread.serve.features.answering import AskResponse, answer_body
 from wellread.serve.features.feature import FeatureRouter, Offset, StrictModel
 from wellread.serve.guards.route_rules import Kb
-from wellread.serve.terminal import INDENT, SHORT_ID, print_link, right, table, whole
 from wellread.serve.views import FACES, PlainShape, Shape, view_url
 from wellread.store.catalogue.asking.answer_records import SessionFacts
 from wellread.store.schema.stored_values import (
@@ -39,7 +34,6 @@ from wellread.store.schema.stored_values import (
     SentenceRating,
     StoredAnswer,
 )
-from wellread.text.words import harmless
 from wellread.values.answers import Answer
 
 router = FeatureRouter()
@@ -338,155 +332,3 @@ def list_feedback(kb: Kb, limit: Listed = 50, offset: Offset = 0) -> FeedbackLis
     """All feedback, the oldest first."""
     found = kb.catalogue.feedback.every(limit=limit, offset=offset)
     return FeedbackListBody(feedback=tuple(found), total=kb.catalogue.feedback.count())
-
-
-# --- on a terminal ---------------------------------------------------------------------------
-
-
-def print_sessions(console: Console, body: SessionsBody, *, current: str = "") -> None:
-    """One line for each session, the one used last first; ``*`` marks the current one."""
-    if not body.sessions:
-        console.print(Text("No session yet.", style="yellow"))
-        return
-    names = (whole(""), whole("Session"), whole("Last used"), right("Questions"), "Title")
-    rows = (
-        (
-            "*" if one.id == current else "",
-            one.id,
-            f"{one.seen_at.astimezone():%Y-%m-%d %H:%M}",
-            f"{one.turns:,}",
-            one.title,
-        )
-        for one in body.sessions
-    )
-    console.print(table(names, rows))
-
-
-def print_answers(console: Console, body: StoredAnswersBody) -> None:
-    """One line for each answer, the newest first; the question has what room there is."""
-    if not body.answers:
-        console.print(Text("No answer yet.", style="yellow"))
-        return
-    by = Column("By", no_wrap=True, max_width=10)
-    columns = (whole("Answer"), whole("Given"), by, right("Sure"), "Question")
-    rows = []
-    for one in body.answers:
-        question = Text(harmless(one.question))
-        if one.stale:
-            question.append(" (stale)", style="yellow")
-        day = f"{one.created_at.astimezone():%Y-%m-%d}"
-        facts = (short_answer_id(one.id), day, one.answered_by, f"{one.confidence:.2f}")
-        rows.append((*facts, question))
-    console.print(table(columns, rows))
-
-
-def short_answer_id(answer_id: str) -> str:
-    """How an answer's id begins, as much of it as names it."""
-    return answer_id.removeprefix("ans_")[:SHORT_ID]
-
-
-def print_recheck(console: Console, body: Rechecked) -> None:
-    """What became of each source and of each sentence."""
-    for one in body.citations:
-        line = Text.assemble((f"[{one.id}] ", "bold cyan"), (harmless(one.title), "bold"))
-        line.append(f": {one.reason}", style="" if one.standing == "same" else "yellow")
-        console.print(line)
-    console.print()
-    for each in body.sentences:
-        now = each.now.name
-        console.print(Text.assemble((f"{now.symbol} ", now.style), harmless(each.text)))
-        if now != each.before:
-            was = f"was {each.before}, is {now}".replace("_", " ")
-            told = Text(f"{was}: {harmless(each.now.reason)}", style="yellow")
-            console.print(Padding(told, (0, 0, 0, INDENT)))
-    for note in body.notes:
-        console.print(Text.assemble(("Note: ", "bold"), harmless(note)))
-    console.print()
-    if body.stale:
-        console.print(Text("Stale: ask again for an answer from the sources as they are now."))
-    else:
-        console.print(Text("It stands."))
-
-
-def print_sources(console: Console, answer: Answer) -> None:
-    """Everything that the answer quotes, in full."""
-    if not answer.citations:
-        console.print(Text("The last answer cites nothing.", style="yellow"))
-    for citation in answer.citations:
-        place = f", {citation.locator.label}" if citation.locator.label else ""
-        head = Text.assemble((f"[{citation.id}] ", "bold cyan"))
-        head.append(harmless(f"{citation.title}{place}"), style="bold")
-        console.print(head)
-        console.print(Padding(Text(harmless(citation.quote)), (0, 0, 0, INDENT)))
-        print_link(console, citation.link)
-
-
-def print_opened(console: Console, body: OpenedBody) -> None:
-    """The quotation set off in the text around it."""
-    place = f" — {body.locator}" if body.locator else ""
-    console.print(Text(f"[{body.number}] {harmless(body.title)}{place}", style="bold"))
-    console.print(Text(harmless(body.link), style="dim cyan"), soft_wrap=True)
-    console.print()
-    console.print(
-        Text.assemble(
-            (harmless(body.before), "dim"),
-            (harmless(body.quote), "bold black on yellow"),
-            (harmless(body.after), "dim"),
-        )
-    )
-
-
-def print_feedback(console: Console, body: Feedback) -> None:
-    """What was said of the answer, then of its sentences."""
-    rated = "not rated" if body.score is None else f"{body.score} of 100"
-    console.print(Text(harmless(body.question), style="bold"))
-    console.print(f"Answer {short_answer_id(body.answer_id)}: {rated}")
-    for name, value in (
-        ("By", body.by),
-        ("Comment", body.comment),
-        ("Should say", body.correction),
-    ):
-        if value:
-            console.print(Text.assemble((f"{name}: ", "bold"), harmless(value)))
-    for one in body.sentences:
-        score = "not rated" if one.score is None else f"{one.score} of 100"
-        flags = [
-            name.replace("_", " ")
-            for name in ("harmful", "content_issue", "source_fault")
-            if getattr(one, name)
-        ]
-        line = ", ".join([score, *flags])
-        console.print(Text.assemble((f"  Sentence {one.sentence + 1}: ", "bold"), line))
-        for value in (one.explanation, one.correction and f"Should say: {one.correction}"):
-            if value:
-                console.print(Text(f"    {harmless(value)}"))
-        if one.citation:
-            console.print(Text(f"    Better: {_opens(one.citation)}", style="cyan"), soft_wrap=True)
-    if body.expired:
-        console.print(Text(f"Expired: {harmless(body.expired)}", style="yellow"))
-
-
-def print_feedback_list(console: Console, body: FeedbackListBody) -> None:
-    """One line for each answer that has feedback."""
-    if not body.feedback:
-        console.print(Text("No feedback yet.", style="yellow"))
-        return
-    columns = (whole("Answer"), whole("Given"), right("Score"), right("Sentences"), "Question")
-    rows = (
-        (
-            short_answer_id(one.answer_id),
-            f"{one.updated_at.astimezone():%Y-%m-%d}",
-            "–" if one.score is None else str(one.score),
-            f"{len(one.sentences):,}",
-            one.question,
-        )
-        for one in body.feedback
-    )
-    console.print(table(columns, rows))
-
-
-def print_imported(console: Console, body: Imported) -> None:
-    """How much was taken, and why what was refused."""
-    console.print(f"Answers whose feedback was taken: {len(body.answers):,}")
-    for one in body.refused:
-        console.print(Text(f"Line {one.line}: {harmless(one.reason)}", style="yellow"))

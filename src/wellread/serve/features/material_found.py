@@ -8,8 +8,6 @@ from functools import partial
 from typing import Annotated
 
 from fastapi import Query, Request
-from rich.console import Console
-from rich.text import Text
 
 from wellread.ask.retrieve.past_questions import (
     Comparison,
@@ -27,7 +25,6 @@ from wellread.ask.retrieve.search import SearchMode
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
 from wellread.library.searches import Result, Results, Surroundings, around, find, newest
-from wellread.serve.features.answering import print_source
 from wellread.serve.features.feature import (
     DateRangeQuery,
     FeatureRouter,
@@ -36,23 +33,16 @@ from wellread.serve.features.feature import (
     SpeakerQuery,
 )
 from wellread.serve.guards.route_rules import Kb, note_opened
-from wellread.serve.terminal import (
-    SHORT_ID,
-    print_link,
-)
 from wellread.serve.views import (
     FACES,
     Shape,
     show_quoted,
-    source_link,
 )
 from wellread.store.schema.stored_values import Rights
-from wellread.text.words import harmless
 from wellread.types import Filters, SentenceFeedback
 
 router = FeatureRouter()
 MOST_SIMILAR = 50
-
 # --- passages --------------------------------------------------------------------------------
 
 show_quoted(
@@ -153,46 +143,6 @@ def ranked_body(
 def results_body(found: Results, mode: SearchMode | None) -> ResultsBody:
     """What a search found (by ``mode``), or a list has."""
     return ResultsBody(found=found, mode=mode if found.total is None else None)
-
-
-def print_results(console: Console, body: ResultsBody) -> None:
-    """What a search found with its place in each ranked list, or a list newest first."""
-    found = body.found
-    for note in found.notes:
-        console.print(Text(harmless(note), style="dim"))
-    if not found.results:
-        what = (
-            f"found for “{harmless(found.query)}”" if found.query else "there within these limits"
-        )
-        console.print(Text(f"Nothing {what}.", style="yellow"))
-        return
-    for number, result in enumerate(found.results, start=1):
-        facts = [result.hit.passage.id[:SHORT_ID]]
-        if result.hit.ranks:
-            places = ", ".join(f"{place.name} #{place.rank}" for place in result.hit.ranks)
-            facts.insert(0, f"{result.hit.score:.3f} ({places})")
-        print_source(console, f"{number}.", result, *facts)
-    if found.total is not None and found.total > len(found.results):
-        what = "passages" if found.filters.speakers else "documents"
-        more = f"… the newest of {found.total:,} {what}; words rank them by what they say"
-        console.print(Text(more, style="dim"))
-
-
-def print_surroundings(console: Console, found: Surroundings) -> None:
-    """The passage in full, and those around it dimmed."""
-    head = Text(harmless(found.document.title), style="bold")
-    head.append(f"  passage {found.ordinal + 1:,} of {found.passages:,}", style="dim")
-    console.print(head, soft_wrap=True)
-    for result in found.results:
-        asked_for = result.hit.passage.id == found.passage_id
-        place = f"{harmless(result.locator.label)}  " if result.locator.label else ""
-        line = Text.assemble((place, "bold cyan" if asked_for else "cyan"))
-        line.append(result.hit.passage.id[:SHORT_ID], style="dim")
-        console.print()
-        console.print(line, soft_wrap=True)
-        console.print(Text(harmless(result.text), style="" if asked_for else "dim"))
-    shown = found.results[_middle(found)]
-    print_link(console, source_link(found.document, shown.locator, shown.text))
 
 
 # --- past questions --------------------------------------------------------------------------
@@ -319,31 +269,3 @@ def similar(
 def _unexplained(one: SimilarQuestion) -> SimilarQuestion:
     judged = tuple(replace(each, explanation="") for each in one.past.sentences)
     return replace(one, past=replace(one.past, sentences=judged))
-
-
-def print_similar(console: Console, body: SimilarBody) -> None:
-    """Each past question with its answer and what was said of its sentences."""
-    if not body.results:
-        console.print(Text("No past question is like this one.", style="yellow"))
-    for number, one in enumerate(body.results):
-        if number:
-            console.print()
-        score = f", rated {one.score}/100" if one.score is not None else ""
-        head = Text(harmless(one.question), style="bold")
-        head.append(f"  {one.similarity:.2f}{score}", style="dim")
-        console.print(head)
-        console.print(Text(harmless(one.answer)))
-        for sentence in one.feedback:
-            said = [f"{sentence.score}/100"] if sentence.score is not None else []
-            said += [harmless(sentence.explanation)] if sentence.explanation else []
-            said += ["harmful"] if sentence.harmful else []
-            said += ["content issue"] if sentence.content_issue else []
-            if said:
-                console.print(Text(f"  - {'; '.join(said)}"))
-        link = one.expert_citation_url or one.citation_url
-        if link:
-            console.print(Text(f"  {harmless(link)}", style="dim"), soft_wrap=True)
-        if one.correction and not one.expired:
-            console.print(Text(f"Corrected: {harmless(one.correction)}", style="green"))
-        if one.expired:
-            console.print(Text(f"Expired: {harmless(one.expired)}", style="yellow"))

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Annotated, cast
 
 from pydantic import Field
-from rich.console import Console
-from rich.text import Text
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
@@ -30,7 +28,6 @@ from wellread.library.uploads import upload_folder
 from wellread.serve.features.feature import FeatureRouter, StrictModel
 from wellread.serve.guards.route_rules import Kb
 from wellread.serve.guards.sign_in import FORBIDDEN
-from wellread.serve.terminal import table
 from wellread.serve.views import FACES, PlainShape, Shape, show_plain
 from wellread.store.catalogue.accounts.sign_in_records import Accounts
 from wellread.store.catalogue.preference_records import KeptPreferences, Notice
@@ -44,7 +41,6 @@ from wellread.store.schema.stored_values import (
     User,
     UserGroup,
 )
-from wellread.text.words import harmless
 from wellread.types import Filters
 from wellread.values.question import (
     Language,
@@ -347,35 +343,6 @@ def rule_words(named: NamedRule) -> str:
     return f"{named.rule.kind}:{f'“{named.title}”' if named.title else named.rule.value}"
 
 
-def print_preferences(console: Console, body: PreferencesBody) -> None:
-    """What is set, then what was learned and why."""
-    given = body.given
-    rows = [
-        ["preferred", ", ".join(map(rule_words, body.preferred)) or "–"],
-        ["ranked lower", ", ".join(map(rule_words, body.lowered)) or "–"],
-        ["muted", ", ".join(map(rule_words, body.muted)) or "–"],
-        ["length", given.length or "as in the settings"],
-        ["language", f"{given.language} (the interface is written in {', '.join(body.languages)})"],
-        ["persona", given.persona or "–"],
-        ["collection", given.collection or "all"],
-        ["learns from ratings", "yes" if body.consent else "no"],
-    ]
-    console.print(table(["Preference", "Value"], rows, header_style="bold"))
-    for one in body.learned:
-        state = "revoked" if one.learned.revoked else "in force"
-        line = f"learned: {one.learned.effect} {rule_words(one.rule)}, {one.learned.why} ({state})"
-        console.print(harmless(line), markup=False)
-
-
-def print_personas(console: Console, body: PreferencesBody) -> None:
-    """The personas of the home."""
-    if not body.personas:
-        console.print("There is no persona; docs/learning.md says how to write one.")
-        return
-    rows = [[name, one.name, one.length or "–", one.prompt] for name, one in body.personas.items()]
-    console.print(table(["Id", "Name", "Length", "Wish"], rows, header_style="bold"))
-
-
 # --- what a person is told when they come back -----------------------------------------------
 
 FACES.show(Notice)
@@ -400,23 +367,3 @@ def notices_body(kb: KnowledgeBase, *, every: bool = False, limit: int = 100) ->
         else told.of(asker.owner, unseen=not every, limit=limit)
     )
     return NoticesBody(notices=tuple(found))
-
-
-def print_notices(console: Console, body: NoticesBody) -> None:
-    """A line for each."""
-    if not body.notices:
-        console.print("Nothing new.")
-    for one in body.notices:
-        line = Text(f"{one.created_at:%Y-%m-%d}  ", style="dim")
-        whom = f"{harmless(one.owner)}: " if one.owner else ""
-        line.append(f"{whom}{harmless(one.text)}", style="")
-        console.print(line, soft_wrap=True)
-
-
-def told_in_a_line(kb: KnowledgeBase) -> str:
-    """How many notices wait, in a line; empty when none does."""
-    count = len(kb.catalogue.notices.newest(limit=100))
-    if not count:
-        return ""
-    more = "1 notice" if count == 1 else f"{'over 99' if count == 100 else count} notices"
-    return f"{more} for you: see 'wellread feedback notices'."

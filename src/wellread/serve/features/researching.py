@@ -1,4 +1,4 @@
-"""Deep research: runs that a server works on, their plans and events, how a terminal shows them.
+"""Deep research: runs that a server works on, their plans and events.
 
 A run belongs to the server, not to the connection that began it; what it did and told is in the
 catalogue, so that its events can be read again, also while another process works on it.
@@ -8,30 +8,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Literal
 
 import anyio
 from anyio import to_thread
-from rich.console import Console
-from rich.text import Text
 
 from wellread.errors import RequestError, UnknownNameError, WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.kb.language_models import dollars
 from wellread.kb.seen_by import check_rights, now
-from wellread.library.answer_export import Export, exported
-from wellread.library.recheck import stored_answer
 from wellread.research.research import research, usual_limits
 from wellread.research.run_state import here, queued, waits, worked_on
 from wellread.serve.error_shapes import INTERNAL, problem_of_status
-from wellread.serve.features.answering import AskResponse, answer_body, print_answer
-from wellread.serve.terminal import fold, right, table, whole
+from wellread.serve.features.answering import AskResponse, answer_body
 from wellread.serve.views import FACES, Shape
 from wellread.store.catalogue.asking.research_records import KEPT, ResearchRun
-from wellread.text.words import harmless
 from wellread.values.reports import (
     DatedSentence,
     Facet,
@@ -331,7 +325,7 @@ TOO_MANY = problem_of_status(
     "Wait until one is done, or cancel one.",
 )
 
-# --- on a terminal ---------------------------------------------------------------------------
+# --- in words --------------------------------------------------------------------------------
 
 _STOPS: dict[StopReason, str] = {
     "complete": "there was nothing more to look for",
@@ -341,15 +335,6 @@ _STOPS: dict[StopReason, str] = {
     "budget": "the budget was used up",
     "cancelled": "it was cancelled",
 }
-
-
-def print_plan(console: Console, plan: ResearchPlan) -> None:
-    """What is looked for and why, and what that takes at most."""
-    console.print(Text.assemble(("Plan: ", "bold"), harmless(plan.question)))
-    columns = (right(""), fold("Look for", "bold"), fold("because", "dim"))
-    rows = ((str(number), one.title, one.why) for number, one in enumerate(plan.facets, 1))
-    console.print(table(columns, rows))
-    console.print(Text(harmless(estimate(plan)), style="dim"), soft_wrap=True)
 
 
 def estimate(plan: ResearchPlan) -> str:
@@ -362,20 +347,6 @@ def estimate(plan: ResearchPlan) -> str:
     return f"{said}; {found}" if plan.documents else said
 
 
-def print_event(console: Console, event: ResearchEvent) -> None:
-    """A line on what is looked for and found on the way; nothing for plan and report."""
-    if isinstance(event, ProgressEvent):
-        line = Text(f"  {event.round}  ", style="cyan")
-        line.append(harmless(event.text), style="dim")
-        console.print(line, soft_wrap=True)
-
-
-def print_report(console: Console, report: Report) -> None:
-    """The report with a sign per sentence, its sources, and why it ended."""
-    print_answer(console, report.answer, seconds=report.seconds, detailed=False)
-    console.print(Text(harmless(end_line(report)), style="dim"), soft_wrap=True)
-
-
 def end_line(report: Report) -> str:
     """What a run took, why it ended, and what it was called."""
     cited = sum(one.cited for one in report.documents)
@@ -383,44 +354,6 @@ def end_line(report: Report) -> str:
     read = f"{_counted(len(report.documents), 'document')} read, {cited} cited"
     calls = f", {_counted(report.calls, 'call')} of the model" if report.calls else ""
     return f"{took}, {read}{calls}; ended since {_STOPS[report.stopped]} ({report.id})"
-
-
-def report_markdown(kb: KnowledgeBase, report: Report) -> str:
-    """The report as a Markdown file, with its sources and what the run took."""
-    stored, answer = stored_answer(kb, report.answer.id, kb.asker.owner)
-    text = exported(kb, stored, answer, Export(form="markdown")).rstrip()
-    warning = f"> **Note.** {harmless(report.warning)}\n\n" if report.warning else ""
-    return f"{text}\n\n{warning}*{harmless(end_line(report))}.*\n"
-
-
-def print_runs(console: Console, runs: Sequence[RunFactsBody]) -> None:
-    """A line for each run, the newest first."""
-    if not runs:
-        console.print(Text("Nothing was researched yet.", style="yellow"))
-        return
-    columns = (whole("Run"), whole("Begun"), whole("State"), right("Seconds"), "Question")
-    rows = (
-        (
-            one.run.id,
-            f"{one.run.created_at.astimezone():%Y-%m-%d %H:%M}",
-            one.state,
-            f"{one.run.seconds:.1f}",
-            one.run.request.question.text,
-        )
-        for one in runs
-    )
-    console.print(table(columns, rows))
-
-
-def print_run(console: Console, facts: RunFactsBody) -> None:
-    """A run that has no report: how it stands, and how it goes on."""
-    run = facts.run
-    line = Text.assemble((f"{run.id}: ", "bold"), facts.state)
-    if run.reason:
-        line.append(f" ({harmless(run.reason)})")
-    console.print(line, soft_wrap=True)
-    if facts.state in ("interrupted", "failed", "planned"):
-        console.print(Text(f"  wellread research --resume {run.id}"), soft_wrap=True)
 
 
 def _counted(number: int, word: str) -> str:

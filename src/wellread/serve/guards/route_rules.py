@@ -90,8 +90,6 @@ ask    POST    /ask/{run_id}/cancel
 read   GET     /ask/{run_id}/events
 read   GET     /answers/{answer_id}
 ask    POST    /answers/{answer_id}/verify
-read   GET     /answers/{answer_id}/table.csv
-read   GET     /answers
 edit   POST    /answers/{answer_id}/feedback
 edit   POST    /answers/{answer_id}/feedback/remove
 read   GET     /conversations
@@ -113,16 +111,12 @@ edit   GET     /library/jobs/{job_id}
 edit   POST    /library/jobs/{job_id}/cancel
 edit   POST    /library/jobs/{job_id}/retry
 read   GET     /search
-read   GET     /search/context/{passage_id}
 read   GET     /stories
 read   GET     /stories/{story_id}
 read   GET     /entities
 read   GET     /entities/{name:path}
-read   GET     /timeline
-read   GET     /media
 read   GET     /coverage
 read   GET     /gaps
-read   GET     /gaps/patterns
 edit   POST    /gaps/ask
 read   GET     /gaps/{cluster_id}
 edit   POST    /gaps/{gap_id}/status
@@ -133,10 +127,6 @@ ask    POST    /preferences/learned
 ask    POST    /notices/seen
 admin  GET     /usage
 read   GET     /docs
-admin  GET     /settings
-admin  GET     /health
-admin  POST    /health/verify
-admin  POST    /health/repair
 open   GET     /sign-in
 open   POST    /sign-in
 open   GET     /sign-in/oidc
@@ -148,15 +138,6 @@ own    POST    /account/keys
 own    POST    /account/keys/{key_id}/revoke
 own    POST    /account/sessions/end
 own    POST    /account/forget
-admin  GET     /users
-admin  POST    /users
-admin  POST    /users/{user_id}/change
-admin  POST    /users/{user_id}/remove
-admin  POST    /users/groups
-admin  POST    /users/groups/{group_id}/remove
-admin  POST    /users/grants
-admin  POST    /users/grants/take
-admin  GET     /users/audit
 ask    *       /mcp
 open   GET     /static
 """

@@ -118,7 +118,6 @@ LOOKING = 8  # requests whose rights are looked up at once
 HASHED = 2  # passwords that are hashed at once
 NO_RIGHTS = Rights(user=None, asker=NOBODY, edits=frozenset(), scopes=frozenset())
 FORGET_ME = "/account/forget"
-FORGETTING = frozenset((FORGET_ME, "/users/{user_id}/remove"))  # whom, is not written down
 UNKNOWN = problem_of_status(
     401,
     "Nobody is signed in.",
@@ -308,8 +307,7 @@ def _deed(request: Request, path: str, access: Access, rights: Rights, outcome: 
     changes = scope["method"] not in READING and access in ("edit", "admin", "own")
     if changes or outcome == "403":
         of = scope.get("state", {}).get("changed", "")
-        where = path if path in FORGETTING else scope["path"]
-        target = f"{scope['method']} {where} {of}".strip()
+        target = f"{scope['method']} {scope['path']} {of}".strip()
         return Deed(action=CHANGED, target=target, **facts)
     return None
 

@@ -64,7 +64,7 @@ from wellread.serve.web.identity_provider import provider_of
 from wellread.serve.web.pages.library_pages import UPLOAD_PATH
 from wellread.serve.web.pages.routers import PAGE_ROUTERS
 from wellread.serve.web.rendering import error_page, wants_page
-from wellread.serve.web.runs import AskRuns, HealthChecks, IngestRuns
+from wellread.serve.web.runs import AskRuns, IngestRuns
 
 logger = logging.getLogger(__name__)
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -114,7 +114,6 @@ def create_app(kb: KnowledgeBase, *, demand_users: bool = False) -> FastAPI:
         await researched.close()
         await runs.close()
         await to_thread.run_sync(ingest.close)
-        await to_thread.run_sync(images.close)
 
     # The framework's pages load scripts from elsewhere; /docs is a page of ours.
     app = FastAPI(
@@ -128,7 +127,6 @@ def create_app(kb: KnowledgeBase, *, demand_users: bool = False) -> FastAPI:
     app.state.runs = runs
     app.state.research = researched
     app.state.ingest = ingest
-    app.state.checks = HealthChecks(kb)
     app.state.page_images = images
     app.state.room_for_health = CapacityLimiter(ASKED_FOR_HEALTH)
     app.state.door = Door(

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import threading
 from bisect import bisect_right
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -221,8 +220,6 @@ def web_only(link: str) -> str:
 
 DOTS_PER_INCH = 108
 POINTS_PER_INCH = 72
-MOST_BYTES = 64_000_000  # of pictures that are kept
-MOST_OPEN = 4  # files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,9 +259,6 @@ class PageImages:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._open: OrderedDict[tuple[str, int, int], pdfium.PdfDocument] = OrderedDict()
-        self._drawn: OrderedDict[tuple[str, int, int, int], bytes] = OrderedDict()
-        self._bytes = 0
 
     def sizes(self, path: Path) -> list[PageSize]:
         """The size of every page.
@@ -272,8 +266,7 @@ class PageImages:
         Raises:
             SourceError: the file cannot be opened as a PDF.
         """
-        with self._lock:
-            document = self._document(path)
+        with self._lock, _opened(path) as document:
             found = [document.get_page_size(number) for number in range(len(document))]
         return [PageSize(width=width, height=height) for width, height in found]
 
@@ -283,52 +276,22 @@ class PageImages:
         Raises:
             SourceError: there is no such page, or the file cannot be opened as a PDF.
         """
-        key = (*_state(path), number)
-        with self._lock:
-            if key in self._drawn:
-                self._drawn.move_to_end(key)
-                return self._drawn[key]
-            document = self._document(path)
+        with self._lock, _opened(path) as document:
             if not 1 <= number <= len(document):
                 raise SourceError(path.as_uri(), f"it has no page {number}")
-            page = document[number - 1]
-            try:
-                scale = DOTS_PER_INCH / POINTS_PER_INCH
+            scale = DOTS_PER_INCH / POINTS_PER_INCH
+            with closing(document[number - 1]) as page:
                 bitmap = page.render(scale=scale, rev_byteorder=True)  # red first, as PNG has it
                 picture = io.BytesIO()
                 Image.fromarray(bitmap.to_numpy()).save(picture, format="PNG", compress_level=4)
-            finally:
-                page.close()
-            self._keep(key, picture.getvalue())
-            return picture.getvalue()
+        return picture.getvalue()
 
-    def close(self) -> None:
-        """Let go of the open files and of what was drawn."""
-        with self._lock:
-            while self._open:
-                self._open.popitem()[1].close()
-            self._drawn.clear()
-            self._bytes = 0
 
-    def _document(self, path: Path) -> pdfium.PdfDocument:
-        key = _state(path)
-        if key in self._open:
-            self._open.move_to_end(key)
-            return self._open[key]
-        try:
-            opened = pdfium.PdfDocument(path.read_bytes())
-        except (pdfium.PdfiumError, OSError) as error:
-            raise SourceError(path.as_uri(), f"cannot be opened as a PDF: {error}") from error
-        self._open[key] = opened
-        while len(self._open) > MOST_OPEN:
-            self._open.popitem(last=False)[1].close()
-        return opened
-
-    def _keep(self, key: tuple[str, int, int, int], picture: bytes) -> None:
-        self._drawn[key] = picture
-        self._bytes += len(picture)
-        while self._bytes > MOST_BYTES and len(self._drawn) > 1:
-            self._bytes -= len(self._drawn.popitem(last=False)[1])
+def _opened(path: Path) -> closing[pdfium.PdfDocument]:
+    try:
+        return closing(pdfium.PdfDocument(path.read_bytes()))
+    except (pdfium.PdfiumError, OSError) as error:
+        raise SourceError(path.as_uri(), f"cannot be opened as a PDF: {error}") from error
 
 
 def shown_pages(
@@ -390,11 +353,3 @@ def _same(path: Path, record: SourceRecord) -> bool:
 def _digest(path: Path) -> str:
     """As ingest has it of the bytes that it read."""
     return hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
-
-
-def _state(path: Path) -> tuple[str, int, int]:
-    try:
-        state = os.stat(path)
-    except OSError as error:
-        raise SourceError(path.as_uri(), f"cannot be read: {error.strerror}") from error
-    return str(path), state.st_size, state.st_mtime_ns

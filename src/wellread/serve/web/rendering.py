@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
@@ -19,7 +18,6 @@ from wellread.serve.error_shapes import OPENAI_PATH, Problem
 from wellread.serve.features.feature import FeatureRoute
 from wellread.serve.guards.route_rules import rules
 from wellread.serve.views import json_of, look_at
-from wellread.store.catalogue.run_logs import Job
 from wellread.store.schema.stored_values import Rights
 from wellread.text.words import harmless
 from wellread.values.answer_blocks import draft_html
@@ -33,16 +31,11 @@ NAVIGATION = (
     ("/search", "Search"),
     ("/stories", "Stories"),
     ("/entities", "Entities"),
-    ("/timeline", "Timeline"),
-    ("/media", "Media"),
     ("/gaps", "Gaps"),
     ("/figures", "Metrics"),
     ("/coverage", "Coverage"),
     ("/usage", "Usage"),
     ("/preferences", "Preferences"),
-    ("/settings", "Settings"),
-    ("/health", "Health"),
-    ("/users", "Users"),
 )
 NOT_KEPT = {"cache-control": "no-store"}  # what is removed must not stay in a browser's cache
 
@@ -166,27 +159,6 @@ def _with(query: Mapping[str, Any], **changed: Any) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rate:
-    """Passages a second of a run, and about how many seconds are left of it; None: unknown."""
-
-    per_second: float
-    left: float | None
-
-
-def rate_of(job: Job) -> Rate:
-    """How quick a running job is. Vectors are most of the work, so they are what is counted."""
-    if job.state != "running" or not job.vectors:
-        return Rate(per_second=0.0, left=None)
-    seconds = max((datetime.now(UTC) - job.started_at).total_seconds(), 0.001)
-    per_second = job.vectors / seconds
-    if not job.total or not job.done:
-        return Rate(per_second=per_second, left=None)
-    # The sources that were read tell how many passages those to come will have.
-    expected = job.passages * job.total / job.done
-    return Rate(per_second=per_second, left=max(0.0, (expected - job.vectors) / per_second))
-
-
 def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("wellread.serve.web"),
@@ -204,7 +176,6 @@ def _environment() -> Environment:
         "percent": lambda share: f"{share:.0%}",
         "with": _with,
         "iso": lambda moment: f"{moment:%Y-%m-%d %H:%M}",
-        "rate": rate_of,
         "segment": lambda name: quote(name, safe=""),
         "drawn": draft_html,
     }

@@ -1,10 +1,10 @@
-"""Signing in and out, the own account, and all users, groups, grants and the audit log."""
+"""Signing in and out, and the own account."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from functools import partial
-from typing import Annotated, Literal, cast
+from typing import Annotated, cast
 from urllib.parse import urlsplit
 
 from anyio import to_thread
@@ -16,7 +16,7 @@ from wellread.errors import RequestError, UnknownNameError
 from wellread.ingest.remove import forget_user
 from wellread.serve.error_shapes import Problem, ProblemError, problem_of_status
 from wellread.serve.features.feature import StrictModel
-from wellread.serve.features.people import NewKeyBody, UserBody, new_key, user_bodies
+from wellread.serve.features.people import NewKeyBody, new_key
 from wellread.serve.guards.refusals import TOO_MANY_REQUESTS, pause_after
 from wellread.serve.guards.sign_in import COOKIE, SIGN_IN, Door, address_of_client
 from wellread.serve.views import PlainShape, look_at
@@ -30,16 +30,11 @@ from wellread.store.catalogue.accounts.sign_in_records import (
 )
 from wellread.store.catalogue.accounts.user_records import plain_name
 from wellread.store.schema.stored_values import (
-    ROLES,
     SCOPES,
     SCOPES_OF,
     ApiKey,
-    AuditEntry,
-    Grant,
     Rights,
-    Role,
     User,
-    UserGroup,
     WebSession,
 )
 
@@ -362,188 +357,3 @@ def _page(request: Request, door: Door, held: Rights, made: NewKeyBody | None = 
     )
     scopes = [one for one in SCOPES if one in SCOPES_OF[user.role]]
     return shown(request, "accounts/account.html", body, made=look_at(made), scopes=scopes)
-
-
-Named = Annotated[str, Form(min_length=1, max_length=200)]
-Change = Literal["role", "disable", "enable", "password", "join", "leave", "sign_out"]
-
-
-class UsersBody(PlainShape):
-    """Everybody, and what is open to whom."""
-
-    users: tuple[UserBody, ...]
-    groups: tuple[UserGroup, ...]
-    grants: tuple[Grant, ...]
-
-
-class AuditLogBody(PlainShape):
-    """Entries, the newest first."""
-
-    entries: tuple[AuditEntry, ...]
-
-
-@router.get("/users")
-def users(request: Request, door: Doorway) -> Response:
-    """All users, groups and grants."""
-    accounts = door.accounts
-    body = UsersBody(
-        users=tuple(user_bodies(accounts)),
-        groups=tuple(accounts.groups.every()),
-        grants=tuple(accounts.grants.every()),
-    )
-    names = request.app.state.kb.catalogue.collection_names()
-    return shown(request, "accounts/users.html", body, roles=ROLES, collections=names)
-
-
-@router.post("/users")
-async def add_user(
-    request: Request,
-    door: Doorway,
-    name: Named,
-    password: Annotated[str, Form(max_length=2_000)],
-    role: Annotated[Role, Form()] = "reader",
-) -> Response:
-    """Make an account."""
-    user = await door.hashed(partial(door.accounts.users.add, name, role, password))
-    return _back(request, f"{user.id} {role}")
-
-
-@router.post("/users/{user_id}/change")
-async def change_user(
-    request: Request,
-    door: Doorway,
-    user_id: str,
-    change: Annotated[Change, Form()],
-    value: Annotated[str, Form(max_length=2_000)] = "",
-) -> Response:
-    """Change one thing of an account."""
-    user = await to_thread.run_sync(_user, door, user_id)
-    work = partial(_change, door, user, change, value)
-    await (door.hashed(work) if change == "password" else to_thread.run_sync(work))
-    return _back(request, change)
-
-
-@router.post("/users/{user_id}/remove")
-def remove_user(
-    request: Request,
-    door: Doorway,
-    user_id: str,
-    confirmed: Named,
-    forget: Annotated[bool, Form()] = False,
-) -> Response:
-    """Remove an account, or that and all that it left."""
-    user = _user(door, user_id)
-    if confirmed.strip().casefold() != user.name:
-        raise RequestError("nobody was removed: the name was not typed", hint=f"type {user.name}")
-    kb = request.app.state.kb
-    if forget:
-        forget_user(kb, user.id)
-    else:
-        kb.catalogue.forgetting_users.remove(user.id)
-    return _back(request, "forgotten" if forget else "removed")
-
-
-@router.post("/users/groups")
-def add_group(request: Request, door: Doorway, name: Named) -> Response:
-    """Make a group."""
-    door.accounts.groups.add(name)
-    return _back(request, f"group {name}")
-
-
-@router.post("/users/groups/{group_id}/remove")
-def remove_group(request: Request, door: Doorway, group_id: str) -> Response:
-    """Remove a group with its grants; its members stay."""
-    group = _group(door, group_id)
-    door.accounts.groups.remove(group.id)
-    return _back(request, f"group {group.name} remove")
-
-
-@router.post("/users/grants")
-def give(
-    request: Request,
-    door: Doorway,
-    collection: Named,
-    to: Named,
-    role: Annotated[Literal["reader", "editor"], Form()] = "editor",
-) -> Response:
-    """Open a collection to ``user:NAME`` or ``group:NAME``."""
-    holder = _holder(door, to)
-    door.accounts.grants.give(collection, role, **holder)
-    return _back(request, f"{collection} {role} {' '.join(holder.values())}")
-
-
-@router.post("/users/grants/take")
-def take(request: Request, door: Doorway, collection: Named, to: Named) -> Response:
-    """Close it again."""
-    holder = _holder(door, to)
-    door.accounts.grants.take(collection, **holder)
-    return _back(request, f"{collection} {' '.join(holder.values())}")
-
-
-@router.get("/users/audit")
-def audit(
-    request: Request,
-    door: Doorway,
-    user: str = "",
-    action: str = "",
-    document: str = "",
-    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
-) -> Response:
-    """Who did what, the newest first; of one user, one action, about one document."""
-    accounts = door.accounts
-    user_id = accounts.users.named(user).id if user.strip() else None
-    found = accounts.audit.newest(limit, user_id=user_id, action=action, document_id=document)
-    asked = {"user": user, "action": action, "document": document}
-    return shown(request, "accounts/audit.html", AuditLogBody(entries=tuple(found)), asked=asked)
-
-
-def _change(door: Door, user: User, change: Change, value: str) -> None:
-    accounts = door.accounts
-    match change:
-        case "role":
-            role = next((one for one in ROLES if one == value), None)
-            if role is None:
-                raise RequestError(f"{value!r} is no role", hint=f"one of {', '.join(ROLES)}")
-            accounts.users.set_role(user.id, role)
-        case "disable" | "enable":
-            accounts.users.set_disabled(user.id, change == "disable")
-        case "password":
-            accounts.users.set_password(user.id, user.name, value)
-        case "join":
-            accounts.groups.join(accounts.groups.named(value).id, user.id)
-        case "leave":
-            accounts.groups.leave(accounts.groups.named(value).id, user.id)
-        case "sign_out":
-            accounts.sessions.end_all(user.id)
-
-
-def _user(door: Door, user_id: str) -> User:
-    found = door.accounts.users.get(user_id)
-    if found is None:
-        raise UnknownNameError(f"there is no user {user_id}", hint="/users lists them")
-    return found
-
-
-def _group(door: Door, group_id: str) -> UserGroup:
-    found = next((one for one in door.accounts.groups.every() if one.id == group_id), None)
-    if found is None:
-        raise UnknownNameError(f"there is no group {group_id}", hint="/users lists them")
-    return found
-
-
-def _holder(door: Door, to: str) -> dict[str, str]:
-    kind, _, name = to.partition(":")
-    if kind == "user":
-        return {"user_id": door.accounts.users.named(name).id}
-    if kind == "group":
-        return {"group_id": door.accounts.groups.named(name).id}
-    raise RequestError(f"{to!r} is neither a user nor a group", hint="user:NAME or group:NAME")
-
-
-def _back(request: Request, changed: str) -> Response:
-    """Back to the list; ``changed`` goes into the audit log, and names users by their ids only.
-
-    So nothing of their name is left there when they are forgotten.
-    """
-    request.state.changed = changed
-    return RedirectResponse("/users", status_code=303)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -53,7 +51,7 @@ from wellread.serve.web.answer_parts import (
     limit_choices,
     values_beside,
 )
-from wellread.serve.web.rendering import NOT_KEPT, drawn, fragment, page_router, shown, wants_json
+from wellread.serve.web.rendering import drawn, fragment, page_router, shown, wants_json
 from wellread.serve.web.runs import TOO_MANY, AskRun, AskRuns
 from wellread.store.catalogue.asking.answer_records import SessionFacts
 from wellread.store.catalogue.preference_records import Notice
@@ -64,7 +62,6 @@ from wellread.store.schema.stored_values import (
     Score,
     SentenceRating,
 )
-from wellread.text.words import harmless
 from wellread.types import Mode
 from wellread.values.answer_blocks import draft_html
 from wellread.values.answers import (
@@ -299,9 +296,6 @@ def _html_of(kb: KnowledgeBase, event: Event, before: Sequence[Event]) -> dict[s
     return {}  # a sentence: the whole answer follows at once, drawn with all of them
 
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which a cell begins that a spreadsheet computes
-
-
 @router.get("/answers/{answer_id}")
 def answer_page(kb: Kb, request: Request, answer_id: str) -> Response:
     """An answer with its proof."""
@@ -313,34 +307,6 @@ async def verify(kb: Kb, request: Request, answer_id: str) -> Response:
     """Check an answer against its sources as they are now, and show what became of it."""
     found = await to_thread.run_sync(verify_again, kb, answer_id, kb.asker.owner)
     return await to_thread.run_sync(_page, kb, request, answer_id, found)
-
-
-@router.get("/answers/{answer_id}/table.csv")
-def table(kb: Kb, answer_id: str) -> Response:
-    """The whole table of a counting answer, as a file for a spreadsheet."""
-    stored, answer = stored_answer(kb, answer_id, kb.asker.owner)
-    if answer.table is None:
-        raise UnknownNameError(f"the answer {answer_id} has no table", hint="only counts have one")
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(map(_cell, answer.table.columns))
-    writer.writerows(list(map(_cell, row)) for row in answer.table.rows)
-    disposition = {"content-disposition": f'attachment; filename="{stored.id}.csv"'}
-    # Spreadsheets take the file for Latin-1 without the mark.
-    content = ("\N{ZERO WIDTH NO-BREAK SPACE}" + out.getvalue()).encode()
-    return Response(content, media_type="text/csv; charset=utf-8", headers=NOT_KEPT | disposition)
-
-
-@router.get("/answers")
-def answers() -> Response:
-    """The list of answers is the list of conversations."""
-    return RedirectResponse("/conversations", status_code=303)
-
-
-def _cell(text: str) -> str:
-    """``text`` as a cell that no spreadsheet runs as a formula (OWASP, CSV injection)."""
-    shown = harmless(text)
-    return f"'{shown}" if shown.startswith(FORMULA) else shown
 
 
 def _page(

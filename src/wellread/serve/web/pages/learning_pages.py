@@ -1,4 +1,4 @@
-"""Pages about learning: coverage, gaps, what is asked, metrics, preferences, notices."""
+"""Pages about learning: coverage, gaps, metrics, preferences, notices."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from fastapi import Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import BeforeValidator, ValidationError
 
-from wellread.ask.aggregate.counts import DATES
 from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.kb.language_models import dollars
 from wellread.learning.asking_again import ask_again
 from wellread.learning.coverage_grid import Cell, Grid, coverage_grid
 from wellread.learning.metric_report import PeriodName
-from wellread.learning.question_patterns import question_patterns
 from wellread.library.named_things import listed
 from wellread.serve.features.feature import Many, Offset, RowNumber
 from wellread.serve.features.figures import metrics_body, report_of
@@ -38,22 +36,20 @@ from wellread.serve.features.people import PreferencesChange, change_preferences
 from wellread.serve.guards.route_rules import Kb, WholeKb
 from wellread.serve.views import Shape, look_at
 from wellread.serve.web.answer_parts import limit_choices
-from wellread.serve.web.charts import bar_chart, part_label, seconds_bars, trend_chart
+from wellread.serve.web.charts import part_label, trend_chart
 from wellread.serve.web.rendering import page_router, shown
 from wellread.serve.web.runs import Ingest
 from wellread.store.catalogue.documents.listings import ListedDocument
 from wellread.store.catalogue.preference_records import AskedOf
 from wellread.store.schema.stored_values import GapStatus
-from wellread.text.periods import window_of
 from wellread.types import Filters
 
 router = page_router()
 MOST_DOCUMENTS, MOST_ASKED = 50, 20
 LEVELS = (1, 2, 4, 8, 16)  # least number of documents of each shade
+
+
 # Dimensions that are parameters of the lists of documents by themselves.
-PARAMETERS = ("kind", "collection", "source_type", "language", "author", "speaker")
-
-
 class CoveragePageQuery(CoverageQuery):
     """The coverage; with ``row`` and ``column`` one cell of it."""
 
@@ -112,8 +108,7 @@ def _cell_page(
         documents=page.documents,
         asked=tuple(grid.asked[place] for place in cell.asked[:MOST_ASKED]),
     )
-    limits = _library(asked, grid, cell.row, cell.column)
-    return shown(request, "coverage_cell.html", body, given=_given(asked, grid), limits=limits)
+    return shown(request, "coverage_cell.html", body, given=_given(asked, grid))
 
 
 def _given(asked: CoveragePageQuery, grid: Grid) -> dict[str, object]:
@@ -126,36 +121,6 @@ def _drawn(cell: Cell) -> tuple[Any, str, int]:
     """The cell, what it says, and its shade."""
     shade = sum(len(cell.document_ids) >= least for least in LEVELS)
     return look_at(cell), cell_words(cell), shade
-
-
-def _library(
-    asked: CoveragePageQuery, grid: Grid, row: str, column: str
-) -> dict[str, list[str] | str]:
-    """The parameters under which the library lists the cell; empty when it cannot."""
-    plain = asked.model_dump(
-        by_alias=True, exclude_defaults=True, exclude={"row", "column", "by", "format", "topic"}
-    )
-    found: dict[str, list[str] | str] = {**plain}
-    if asked.collections:
-        found["collection"] = list(asked.collections)
-    named: set[str] = set()
-    for name, value in zip(grid.by, (row, column), strict=True):
-        key = "from" if name in DATES else name if name in PARAMETERS else "taxonomy"
-        # A second value of a parameter would widen the list where the cell narrows it.
-        if name == "entity_types" or key in named or (key in found and key != "taxonomy"):
-            return {}
-        if key == "from":
-            named.add(key)
-            found |= {"from": value, "to": value}
-        elif key == "taxonomy":
-            held = found.get("taxonomy", [])
-            if any(pair.partition("=")[0] == name for pair in held):
-                return {}
-            found["taxonomy"] = [*held, f"{name}={value}"]
-        else:
-            named.add(key)
-            found[key] = [value]
-    return found
 
 
 @router.get("/gaps")
@@ -174,18 +139,6 @@ def gaps(
         body,
         asked={"status": status, "limit": limit, "offset": offset},
     )
-
-
-@router.get("/gaps/patterns")
-def patterns(
-    kb: Kb, request: Request, from_: Annotated[str, Query(alias="from")] = "", to: str = ""
-) -> Response:
-    """What is asked often."""
-    start, end = window_of(from_, to, hint="swap the two dates")
-    body = question_patterns(kb, kb.asker.owner, start, end)
-    chart = bar_chart([(one.name, one.asked) for one in body.periods])
-    asked = {"from_": from_, "to": to}
-    return shown(request, "learning/patterns.html", body, asked=asked, chart=chart)
 
 
 @router.post("/gaps/ask")
@@ -231,7 +184,6 @@ def figures(
         path=PATH,
         periods=get_args(PeriodName),
         trend=trend_chart(report.trend, report.period.part),
-        bars=seconds_bars(report.latencies),
         label=part_label,
         dollars=dollars,
     )

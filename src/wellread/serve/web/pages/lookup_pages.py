@@ -1,21 +1,17 @@
-"""Looking things up: passages, stories, entities with a drawing, timelines, recordings."""
+"""Looking things up: passages, stories, entities with a drawing."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any, get_args
+from typing import Annotated
 
 from fastapi import Query, Request
 from fastapi.responses import Response
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from wellread.ask.retrieve.search import check_collections
-from wellread.kb import KnowledgeBase
-from wellread.library.recordings import recordings
-from wellread.library.timelines import Taken
 from wellread.serve.error_shapes import ProblemError
 from wellread.serve.features import material_found, timelines_shown
-from wellread.serve.features.documents_found import recordings_body
 from wellread.serve.features.entities_shown import (
     EntityBody,
     entity_body,
@@ -24,19 +20,17 @@ from wellread.serve.features.entities_shown import (
 )
 from wellread.serve.features.feature import (
     DEEPEST,
-    ListQuery,
     Scope,
     ScopeQuery,
     SearchQuery,
 )
-from wellread.serve.features.timelines_shown import Unit, story_detail
+from wellread.serve.features.timelines_shown import story_detail
 from wellread.serve.guards.route_rules import Kb
 from wellread.serve.views import Shape, document_view, look_at, view_url
 from wellread.serve.web.answer_parts import limit_choices
 from wellread.serve.web.charts import bar_chart
 from wellread.serve.web.neighbourhoods import Neighbourhood, drawing_of, neighbourhood
 from wellread.serve.web.rendering import page_router, shown
-from wellread.store.catalogue.documents.listings import Order
 from wellread.text.periods import window_of
 from wellread.types import Filters
 
@@ -80,20 +74,6 @@ def search(kb: Kb, request: Request, asked: Annotated[SearchPageQuery, Query()])
         lists=LIST_WORDS,
         more=more,
     )
-
-
-@router.get("/search/context/{passage_id}")
-def context(
-    kb: Kb,
-    request: Request,
-    passage_id: str,
-    scope: Scope,
-    before: Annotated[int, Query(ge=0, le=50)] = 2,
-    after: Annotated[int, Query(ge=0, le=50)] = 2,
-) -> Response:
-    """A passage with those before and after it in its document."""
-    body = material_found.context(kb, request, passage_id, scope, before, after)
-    return shown(request, "context.html", body, asked={"before": before, "after": after})
 
 
 # --- stories ---------------------------------------------------------------------------------
@@ -214,95 +194,4 @@ def entity(
         drawing=drawing_of(around),
         most=MOST_SHOWN,
         directions=[("From it", "out", look_at(out)), ("To it", "in", look_at(into))],
-    )
-
-
-# --- timelines -------------------------------------------------------------------------------
-
-MOST_NAMES = 300  # of each sort, that the form offers
-
-
-class TimelineQuery(ScopeQuery):
-    """The timeline of what is called ``name``; ``kind`` takes the name for this only."""
-
-    name: str = ""
-    from_: str = Field(default="", alias="from")
-    to: str = ""
-    kind: Taken | None = None
-    unit: Unit | None = None
-    limit: int = Field(default=50, ge=1, le=1_000)
-
-    @field_validator("kind", "unit", mode="before")
-    @classmethod
-    def _not_given(cls, value: Any) -> Any:
-        """A form sends an empty value for what was left out."""
-        return value or None
-
-
-class TimelineNames(Shape):
-    """What has a timeline; of the entities those that are named most, of the stories the latest."""
-
-    collections: tuple[str, ...]
-    entities: tuple[str, ...]
-    stories: tuple[str, ...]
-
-
-@router.get("/timeline")
-def timeline_page(kb: Kb, request: Request, asked: Annotated[TimelineQuery, Query()]) -> Response:
-    """The form; with ``name`` how it went on, oldest first."""
-    names = _names(kb)
-    if not asked.name.strip():
-        return shown(request, "timeline.html", names, asked=asked, names=names, found=None)
-    body = timelines_shown.topic_timeline(
-        kb,
-        asked.name,
-        asked.collections,
-        asked.from_,
-        asked.to,
-        asked.kind,
-        asked.unit,
-        asked.limit,
-    )
-    return shown(
-        request,
-        "timeline.html",
-        body,
-        asked=asked,
-        names=names,
-        found=look_at(body),
-        chart=bar_chart([(one.label, one.count) for one in body.periods]),
-    )
-
-
-def _names(kb: KnowledgeBase) -> TimelineNames:
-    totals = kb.catalogue.graph.mention_totals(())
-    nodes = kb.catalogue.graph.entities(())
-    often = {key: total.documents for key, total in totals.items()}
-    nodes.sort(key=lambda node: -often.get((node.collection, node.id), 0))
-    stories = kb.catalogue.stories.latest(limit=MOST_NAMES)
-    return TimelineNames(
-        collections=tuple(kb.catalogue.collection_names()),
-        entities=tuple(dict.fromkeys(node.title for node in nodes[:MOST_NAMES])),
-        stories=tuple(dict.fromkeys(story.title for story in stories)),
-    )
-
-
-# --- recordings ------------------------------------------------------------------------------
-
-
-@router.get("/media")
-def media(kb: Kb, request: Request, asked: Annotated[ListQuery, Query()]) -> Response:
-    """Transcripts, and what else has a recording, a page of them."""
-    found = recordings(
-        kb, asked.filters(), limit=asked.limit, offset=asked.offset, order=asked.order
-    )
-    body = recordings_body(found, asked.offset)
-    return shown(
-        request,
-        "media.html",
-        body,
-        asked=asked,
-        choices=limit_choices(kb),
-        orders=get_args(Order),
-        more=asked.offset + len(body.videos) < body.total,
     )

@@ -1,0 +1,365 @@
+"""Answers, reports and quoted places on a terminal: what is more than a list or a set of facts."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import zip_longest
+
+from markdown_it.token import Token
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.padding import Padding
+from rich.table import Column
+from rich.text import Text
+from rich.theme import Theme
+
+from wellread.ask.aggregate.read.result import AggregateResult
+from wellread.kb.language_models import dollars
+from wellread.library.searches import Result, Results, Surroundings
+from wellread.serve.features.answer_forms import Explanation, filters_in_words
+from wellread.serve.features.answering import PastBeside, QuoteContext, standing
+from wellread.serve.terminal import (
+    SHORT_ID,
+    print_facts,
+    print_line,
+    right,
+    shortened,
+    table,
+)
+from wellread.serve.views import source_link
+from wellread.text.words import harmless
+from wellread.values.answer_blocks import CLOSE, MARK, OPEN, tokens_of
+from wellread.values.answers import (
+    NOBODY,
+    Answer,
+    Citation,
+    Conflict,
+    Evidence,
+    Sentence,
+    VerdictName,
+)
+
+INDENT = 4
+LONGEST_QUOTE = 240
+LONGEST_CELL = 120
+LISTED, DROPPED = 5, 10  # candidates of each list, and what was not used, that are shown
+CITED, MARKED = "cited", "marked"  # the styles of a marker, and of what answers in a quotation
+
+_BANDS = {"high": "green", "medium": "yellow", "low": "red", "none": "red"}
+_STYLES = {f"markdown.{CITED}": "bold cyan", f"markdown.{MARKED}": "bold"}
+_MARKER = re.compile(r"\[\d+(?:, ?\d+)*\]")
+_MARKS = re.compile(rf"({MARK.pattern}|{_MARKER.pattern})")
+
+
+def print_markdown(console: Console, text: str) -> None:
+    """Markdown, drawn where somebody looks at it."""
+    told = harmless(text)
+    console.print(Markdown(told) if console.is_terminal else Text(told), soft_wrap=True)
+
+
+def print_answer(
+    console: Console,
+    answer: Answer,
+    *,
+    seconds: float,
+    detailed: bool = False,
+    contexts: Sequence[QuoteContext] = (),
+) -> None:
+    """The answer with a sign per sentence, then sources, confidence, gaps and notes.
+
+    Args:
+        detailed: also every step with its seconds.
+        contexts: what stands around the quotations, which are then shown whole.
+    """
+    around = {one.number: one for one in contexts}
+    if answer.standalone:
+        print_line(console, f"Understood as: {answer.standalone}", "italic")
+    if answer.answered_by == NOBODY:
+        near = "No clear answer in this material"
+        print_line(
+            console, near if answer.citations else "No answer in this material", "bold yellow"
+        )
+    _print_text(console, answer)
+    if answer.answered_by != NOBODY:
+        _print_checks(console, answer.sentences)
+    if answer.citations:
+        console.print(Text("\nSources", style="bold"))
+        for citation in answer.citations:
+            _print_citation(console, citation, around.get(citation.id))
+    console.print()
+    console.print(_confidence(answer))
+    _print_list(console, "Missing", answer.data_gaps)
+    _print_list(console, "Sources disagree", map(_disagreement, answer.conflicts))
+    if answer.related:
+        _print_list(console, "Related", ["; ".join(one.title for one in answer.related)])
+    _print_list(console, "Ask next", answer.suggestions)
+    _print_list(console, "Note", _notes(answer))
+    print_line(console, _byline(answer, seconds), "dim")
+    for step in answer.steps if detailed else ():
+        line = f"  {step.name:<14}{step.seconds:>9.3f} s{step.found:>7,} found"
+        print_line(console, line, "dim")
+
+
+def _print_text(console: Console, answer: Answer) -> None:
+    """The delivered text, its Markdown drawn, the sign of each sentence after it."""
+    page = Markdown("")
+    page.inlines = page.inlines | {CITED, MARKED, *VerdictName}
+    page.parsed = [_signed(token, answer.sentences) for token in tokens_of(answer)]
+    styles = {f"markdown.{name}": name.style for name in VerdictName}
+    with console.use_theme(Theme({**styles, **_STYLES})):
+        lines = console.render_lines(page, pad=False)
+    begun = False
+    for line in lines:  # without the blanks that fill them, and those at the top
+        shown = Text.assemble(*((piece.text, piece.style or "") for piece in line))
+        shown.rstrip()
+        begun = begun or bool(shown)
+        if begun:
+            console.print(shown, soft_wrap=True)
+
+
+def _signed(token: Token, sentences: Sequence[Sentence]) -> Token:
+    """The token with signs in place of the marks of sentences, and its markers in colour."""
+    if token.children is not None:
+        children = [piece for child in token.children for piece in _pieces(child, sentences)]
+        return replace(token, children=children)
+    return replace(token, content="".join(text for text, _ in _told(token.content, sentences)))
+
+
+def _pieces(token: Token, sentences: Sequence[Sentence]) -> Iterator[Token]:
+    if not token.content:
+        yield token
+    for text, style in _told(token.content, sentences):
+        if style:
+            yield Token("style_open", style, 1)
+        yield Token("text", "", 0, content=text) if style else replace(token, content=text)
+        if style:
+            yield Token("style_close", style, -1)
+
+
+def _told(content: str, sentences: Sequence[Sentence]) -> Iterator[tuple[str, str]]:
+    """The text in pieces, each with the name of its style or none."""
+    style = ""
+    for piece in filter(None, _MARKS.split(content)):
+        if piece[0] == CLOSE:
+            style, sentence = "", sentences[int(piece.strip(CLOSE)) - 1]
+            if not sentence.within:
+                yield f" {sentence.verdict.name.symbol}", sentence.verdict.name
+        elif piece[0] == OPEN:
+            style = MARKED if sentences[int(piece.strip(OPEN)) - 1].marked else ""
+        else:
+            yield piece, CITED if _MARKER.fullmatch(piece) else style
+
+
+def _disagreement(conflict: Conflict) -> str:
+    views = "; ".join(
+        f"“{view.text}” {' '.join(f'[{known}]' for known in view.citations)}".rstrip()
+        for view in conflict.views
+    )
+    said = f"{conflict.about}: {views}" if views else conflict.about
+    return f"{said} ({conflict.reason})" if conflict.reason else said
+
+
+def _print_checks(console: Console, sentences: Sequence[Sentence]) -> None:
+    """How many sentences have which verdict, and the reason of each that is not borne out."""
+    if not sentences:
+        return
+    counts = Counter(sentence.verdict.name for sentence in sentences)
+    line = Text.assemble(("\nChecked: ", "dim"))
+    for place, name in enumerate(name for name in VerdictName if counts[name]):
+        line.append(", " if place else "", style="dim")
+        line.append(name.symbol, style=name.style)
+        line.append(f" {counts[name]} {name.label}", style="dim")
+    console.print(line)
+    for sentence in sentences:
+        if not sentence.verdict.name.whole and sentence.verdict.reason:
+            name = sentence.verdict.name
+            note = Text.assemble((f"{name.symbol} ", name.style))
+            note.append(f"“{shortened(sentence.text, 60)}”: {harmless(sentence.verdict.reason)}")
+            console.print(Padding(note, (0, 0, 0, 2)))
+
+
+def _print_place(
+    console: Console, mark: str, named: tuple[str, str], link: str, *beside: tuple[str, str]
+) -> None:
+    """A line on a source: its mark, title and locator with the link, and what stands beside."""
+    head = Text.assemble((f"{mark} ", "bold cyan"))
+    clean = harmless(link)
+    opens = f" link {clean}" if clean and not any(map(str.isspace, clean)) else ""
+    head.append(harmless(", ".join(filter(None, named))), style=f"bold{opens}")
+    for words, style in beside:
+        head.append(words, style=style)
+    console.print(head)
+
+
+def _print_quote(console: Console, quote: str | Text, link: str) -> None:
+    """A quotation below the line on its source, and the link, which can be copied or clicked."""
+    if quote:
+        console.print(Padding(quote, (0, 0, 0, INDENT)))
+    if link:
+        print_line(console, " " * INDENT + link, "dim")
+
+
+def _print_citation(
+    console: Console, citation: Citation, context: QuoteContext | None = None
+) -> None:
+    quoted = " " if context else f" — “{shortened(citation.quote, LONGEST_QUOTE)}” "
+    verdict = (citation.verdict.symbol, citation.verdict.style)
+    named = (citation.title, citation.locator.label)
+    _print_place(console, f"[{citation.id}]", named, citation.link, (quoted, ""), verdict)
+    _print_quote(console, _in_context(citation, context) if context else "", citation.link)
+
+
+def _in_context(citation: Citation, context: QuoteContext) -> Text:
+    """The quotation set off among the sentences around it."""
+    before, quote, after = (
+        harmless(" ".join(part.split())) for part in (context.before, citation.quote, context.after)
+    )
+    parts = [(before, "dim"), (f"“{quote}”", "bold"), (after, "dim")]
+    return Text(" ").join(Text(words, style=style) for words, style in parts if words)
+
+
+def _confidence(answer: Answer) -> Text:
+    confidence = answer.confidence
+    line = Text("Confidence ")
+    line.append(f"{confidence.score:.0%} ({confidence.band})", style=_BANDS[confidence.band])
+    if confidence.reasoning:
+        line.append(f": {harmless(confidence.reasoning)}")
+    return line
+
+
+def _notes(answer: Answer) -> list[str]:
+    notes = list(answer.notes)
+    if answer.fallback:
+        notes.insert(0, f"written by {answer.answered_by}: {answer.fallback}")
+    if answer.hallucinated_citations:
+        notes.append(f"{answer.hallucinated_citations} citations of unknown sources were removed")
+    return notes
+
+
+def _byline(answer: Answer, seconds: float) -> str:
+    who = "Declined" if answer.answered_by == NOBODY else f"Answered by {answer.answered_by}"
+    tokens = answer.usage.input_tokens + answer.usage.output_tokens
+    spent = f", {tokens:,} tokens" if tokens else ""
+    spent += f", {dollars(answer.usage.cost)}" if answer.usage.cost else ""
+    again = ", as before" if answer.cached else ""
+    found = answer.usage.clusters
+    stories = f", {found} cluster{'' if found == 1 else 's'} retrieved" if found else ""
+    return harmless(f"{who} in {seconds:.2f} s ({answer.mode}{stories}{spent}{again})")
+
+
+def _print_list(console: Console, name: str, lines: Iterable[str]) -> None:
+    for line in lines:
+        console.print(Text.assemble((f"{name}: ", "bold"), harmless(line)))
+
+
+def print_past(console: Console, found: Sequence[PastBeside]) -> None:
+    """A short block: each past question, whether it is the same one, and its answer."""
+    for one in found:
+        head = Text.assemble(("\nAsked before: ", "bold"), harmless(one.question))
+        head.append(f" ({standing(one)})", style="dim")
+        console.print(head)
+        said = f"{one.answer}\nCorrected: {one.correction}" if one.correction else one.answer
+        _print_quote(console, Text(harmless(said)), one.link)
+
+
+def print_coverage(console: Console, bodies: Sequence[AggregateResult]) -> None:
+    """Each part of the coverage under one heading: the sentence, its rows, how they came about."""
+    console.print(Text("\nCoverage of what the question could be answered from", style="bold"))
+    for result in bodies:
+        print_line(console, result.sentence)
+        if result.rows:
+            rows = ([shortened(cell, LONGEST_CELL) for cell in row.cells] for row in result.rows)
+            console.print(table(result.columns, rows, header_style="bold"))
+        for line in filter(None, (*result.notes, *result.failures, result.method)):
+            print_line(console, line, "dim")
+
+
+def print_source(console: Console, mark: str, source: Result | Evidence, *facts: str) -> None:
+    """A quoted place: title and locator with the link, facts about it, and its first words."""
+    document = source.hit.document
+    link = source_link(document, source.locator, source.text)
+    day = [f"{document.published_at:%Y-%m-%d}"] if document.published_at else []
+    told = f"  {', '.join((document.kind, *day, *facts))}"
+    _print_place(console, mark, (document.title, source.locator.label), link, (told, "dim"))
+    _print_quote(console, Text(f"“{shortened(source.text, LONGEST_QUOTE)}”"), link)
+
+
+def print_results(console: Console, found: Results) -> None:
+    """What a search found with its place in each ranked list, or a list newest first."""
+    for note in found.notes:
+        print_line(console, note, "dim")
+    if not found.results:
+        what = f"found for “{found.query}”" if found.query else "there within these limits"
+        print_line(console, f"Nothing {what}.", "yellow")
+    for number, result in enumerate(found.results, start=1):
+        facts = [result.hit.passage.id[:SHORT_ID]]
+        if result.hit.ranks:
+            places = ", ".join(f"{place.name} #{place.rank}" for place in result.hit.ranks)
+            facts.insert(0, f"{result.hit.score:.3f} ({places})")
+        print_source(console, f"{number}.", result, *facts)
+    if found.total is not None and found.total > len(found.results):
+        print_line(console, f"… the newest of {found.total:,}", "dim")
+
+
+def print_surroundings(console: Console, found: Surroundings) -> None:
+    """The passage in full, and those around it dimmed."""
+    head = f"{found.document.title}  passage {found.ordinal + 1:,} of {found.passages:,}"
+    print_line(console, head, "bold")
+    for result in found.results:
+        asked_for = result.hit.passage.id == found.passage_id
+        place = f"\n{result.locator.label}  {result.hit.passage.id[:SHORT_ID]}"
+        print_line(console, place, "bold cyan" if asked_for else "cyan")
+        print_line(console, result.text, "" if asked_for else "dim")
+        if asked_for:
+            _print_quote(console, "", source_link(found.document, result.locator, result.text))
+
+
+def print_quotes(console: Console, answer: Answer) -> None:
+    """Everything that the answer quotes, in full."""
+    for citation in answer.citations:
+        named = (citation.title, citation.locator.label)
+        _print_place(console, f"[{citation.id}]", named, citation.link)
+        _print_quote(console, Text(harmless(citation.quote)), citation.link)
+
+
+# --- how an answer was found -----------------------------------------------------------------
+
+
+def print_explanation(console: Console, told: Explanation) -> None:
+    """Analysis, searches with their lists, what was used and dropped, and the paths."""
+    print_facts(
+        console,
+        told,
+        "Question=analysis.type Mode=analysis.mode Because=analysis.reasons "
+        "Searched_for=analysis.subject Sides=analysis.sides Strategy=strategy Worked_out=method",
+    )
+    text = told.analysis.question
+    for named in told.analysis.entities:
+        _print_list(console, "Names", [f"“{named.span.of(text)}” is {named.title}"])
+    for limit in told.analysis.constraints:
+        _print_list(console, "Limit", [f"“{limit.span.of(text)}” is {limit.kind}: {limit.value}"])
+    for number, search in enumerate(told.found.traces, 1):
+        within = "; ".join(
+            f"{name}: {value}" for name, value in filters_in_words(search.filters).items()
+        )
+        _print_list(console, f"Search {number}", [f"{search.purpose} [{within}]: {search.query}"])
+        lists = (
+            [f"{one.score:.3f} {told.titles.get(one.passage_id, '')}" for one in listed[:LISTED]]
+            for _, listed in search.lists
+        )
+        rows = enumerate(zip_longest(*lists, fillvalue=""), 1)
+        columns = [right("rank"), *(Column(name) for name, _ in search.lists)]
+        console.print(table(columns, ((str(place), *cells) for place, cells in rows)))
+        print_line(console, f"  joined: {search.fused}", "dim")
+    for hit in told.found.hits:
+        ranks = ", ".join(f"{place.name} #{place.rank}" for place in hit.ranks)
+        title = f"{hit.document.title}: {hit.marked}" if hit.marked else hit.document.title
+        _print_list(console, "Used", [f"{hit.score:.3f} ({ranks}) {title}"])
+    for dropped in told.dropped[:DROPPED]:
+        print_line(console, f"  dropped  {dropped.hit.document.title}: {dropped.why}", "dim")
+    _print_list(console, "Path", told.paths)
+    _print_list(console, "Note", told.notes)
+    console.print()
