@@ -39,18 +39,13 @@ PAGES = (
     "/stories",
     "/entities",
     "/entities/Skerrick%20microgrid",
-    "/timeline?name=halden-sound",
-    "/media",
     "/figures?period=all",
     "/gaps",
-    "/gaps/patterns",
     "/preferences",
     "/coverage",
     "/coverage?row=municipal&column=energy",
     "/usage",
-    "/settings",
     "/docs",
-    "/health",
     "/nowhere",
 )
 

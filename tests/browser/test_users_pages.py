@@ -1,4 +1,4 @@
-"""Signing in, the own account, and all users, in a browser."""
+"""Signing in and the own account, in a browser."""
 
 from __future__ import annotations
 
@@ -46,22 +46,3 @@ def test_a_reader_signs_in_makes_a_key_and_signs_out(watched: Watched, site: str
     expect(page.get_by_text("None.")).to_be_visible()
     page.get_by_role("button", name="Sign out", exact=True).first.click()
     expect(page).to_have_url(f"{site}/sign-in")
-
-
-def test_an_admin_adds_somebody_and_opens_a_collection(watched: Watched, site: str) -> None:
-    page = watched.page
-    page.goto(f"{site}/users")
-    sign_in(page, "root")
-    expect(page.get_by_role("heading", name="Users", level=1)).to_be_visible()
-    form = page.get_by_role("region", name="New user")
-    form.get_by_label("Name").fill("zoe")
-    form.get_by_label("Password, 10 characters at least").fill(SECRET)
-    form.get_by_role("button", name="Add").click()
-    expect(page.get_by_role("rowheader", name="zoe")).to_be_visible()
-    form = page.get_by_role("region", name="Open a collection")
-    form.get_by_label("Collection").fill("*")
-    form.locator("select[name=to]").select_option("user:zoe")
-    form.get_by_role("button", name="Open").click()
-    expect(page.get_by_text("all collections")).to_be_visible()
-    page.get_by_role("link", name="Audit log").click()
-    expect(page.get_by_role("cell", name="signed in").first).to_be_visible()

@@ -185,8 +185,8 @@ async def test_the_page_draws_what_it_tells(
     asked: KnowledgeBase, client: httpx.AsyncClient
 ) -> None:
     html = (await client.get("/figures?since=2026-03-01&until=2026-03-31", headers=PAGE)).text
-    assert "<title>2026-03-18: 2 with citations of 3</title>" in html
-    assert "<title>2026-03-18: 1 not answered of 3</title>" in html
+    assert "<title>2026-03-18: 2 cited of 3</title>" in html
+    assert "<title>2026-03-18: 1 unanswered of 3</title>" in html
     assert "55 of 100" in html
 
 

@@ -83,7 +83,7 @@ def test_an_address_without_a_route_is_for_nobody_but_who_is_signed_in(kb: Knowl
     for method in ("GET", "POST", "DELETE"):
         assert of(method=method) == ("", "own")
     assert of(method="HEAD", path="/static/app.js")[1] == "open"
-    assert of(method="PUT", path="/users") == ("", "own")
+    assert of(method="PUT", path="/usage") == ("", "own")
 
 
 def spellings(path: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Pages that look things up: search, stories, entities, timelines, recordings."""
+"""Pages that look things up: search, stories, entities."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ from wellread.serve.web.charts import bar_chart
 from wellread.serve.web.neighbourhoods import (
     NODE_HEIGHT,
     NODE_WIDTH,
+    Neighbourhood,
+    Node,
+    drawing_of,
     neighbourhood,
-    rings,
 )
 from wellread.testing.embedding import ReadableEmbedder
 
@@ -33,11 +35,8 @@ PAGES = (
     "/stories",
     "/entities",
     "/entities/fleet/osprey",
-    "/timeline",
-    "/timeline?name=harbour",
-    "/media",
 )
-EMPTY_PAGES = ("/search", "/stories", "/entities", "/timeline", "/media")
+EMPTY_PAGES = ("/search", "/stories", "/entities")
 HOSTILE = '<img src=x onerror="alert(1)">'
 
 
@@ -116,14 +115,10 @@ async def test_where_nothing_is_a_page_says_what_to_do(
     [
         ("/search", {"query": "x", "speaker": "Nobody"}, "no speaker 'Nobody'"),
         ("/search", {"query": "x", "collection": "sea"}, "'sea'"),
-        ("/search/context/psg_0", {}, "no passage 'psg_0'"),
         ("/stories", {"collection": "sea"}, "'sea'"),
         ("/stories/sty_0", {}, "no story has an id that begins with 'sty_0'"),
         ("/entities/Ospray", {}, "similar names: Osprey"),
         ("/entities", {"collection": "sea"}, "'sea'"),
-        ("/timeline", {"name": "Ospray"}, "similar names: Osprey"),
-        ("/timeline", {"name": "harbour", "kind": "story"}, "no story is called 'harbour'"),
-        ("/media", {"collection": "sea"}, "'sea'"),
     ],
 )
 async def test_an_unknown_name_gives_a_page_that_says_so(
@@ -151,7 +146,6 @@ async def test_a_parameter_that_is_none_is_refused(harbour: httpx.AsyncClient) -
         ("/search", "/api/search", {"query": "bells on the hook", "limit": 3, "mode": "text"}),
         ("/search", "/api/search", {"query": "ferry engine", "offset": 1, "topic": "harbour"}),
         ("/search", "/api/search", {"query": "engine", "speaker": "Ben Reed"}),
-        ("/media", "/api/videos", {"limit": 2, "order": "oldest", "offset": 1}),
         ("/entities/fleet%2Fosprey", "/api/entities/fleet/osprey", {"limit": 1}),
     ],
 )
@@ -161,15 +155,6 @@ async def test_a_page_has_the_data_of_its_route(
     body = await got(harbour, path, format="json", **params)
     body.pop("around", None)
     assert body == await got(harbour, api, **params)
-
-
-@pytest.mark.parametrize("name", ["harbour", "Osprey", "Ferry Osprey breaks down"])
-async def test_a_timeline_page_has_the_data_of_its_route(
-    harbour: httpx.AsyncClient, name: str
-) -> None:
-    form = {"kind": "", "unit": "", "from": "2026-01", "to": ""}
-    body = await got(harbour, "/timeline", name=name, format="json", **form)
-    assert body == await got(harbour, f"/api/topics/{name}/timeline", **{"from": "2026-01"})
 
 
 # --- what the pages show -----------------------------------------------------------------------
@@ -192,9 +177,6 @@ async def test_a_hit_shows_where_it_stands_and_why_it_was_found(
         for name, how in (("text", "by words"), ("vector", "by meaning")):
             assert (f"{how} #{ranks.get(name)}" in words(hit)) == (name in ranks)
         assert f"score {one['score']:.3f}" in words(hit)
-        (around,) = hit.xpath(".//a[starts-with(@href, '/search/context/')]/@href")
-        beside = await page(harbour, around)
-        assert texts(beside, "//mark") == [" ".join(one["quote"].split())]
 
 
 async def test_the_list_goes_on_with_the_same_search(harbour: httpx.AsyncClient) -> None:
@@ -220,20 +202,6 @@ async def test_an_entity_shows_who_names_it(harbour: httpx.AsyncClient) -> None:
     assert "also called the white ferry" in words(found)
 
 
-async def test_a_timeline_leads_to_what_it_is_of(harbour: httpx.AsyncClient) -> None:
-    form = await page(harbour, "/timeline")
-    offered = set(form.xpath("//datalist[@id='names']/option/@value"))
-    assert {"harbour", "hills", "Osprey", "Ferry Osprey breaks down"} <= offered
-    entity = await page(harbour, "/timeline", name="Osprey")
-    assert entity.xpath("//h2/a/@href") == ["/entities/fleet%2Fosprey?collection=harbour"]
-    body = await got(harbour, "/api/topics/Osprey/timeline")
-    assert texts(entity, "//ol//h3") == [one["title"] for one in body["entries"]]
-    assert texts(entity, "//details//td") == [str(one["count"]) for one in body["periods"]]
-    late = await page(harbour, "/timeline?name=Osprey&from=2030")
-    (again,) = late.xpath("//p[@class='empty']/a/@href")
-    assert texts(await page(harbour, f"/timeline{again}"), "//ol//h3") == texts(entity, "//ol//h3")
-
-
 # --- hostile material --------------------------------------------------------------------------
 
 
@@ -253,17 +221,13 @@ async def test_what_the_material_says_is_shown_and_not_run(
     (folder / "x.md").write_text(f"---\n{json.dumps(entity)}\n---\n{said}", encoding="utf-8")
     add(kb, [str(folder)], collection="town")
     stories = kb.catalogue.stories.latest()
-    hit = kb.catalogue.listings.openings([stories[0].summary[0].document_id]).popitem()[1]
     async with over(kb) as client:
         for path in (
             f"/search?query=ferry {HOSTILE}",
-            f"/search/context/{hit.id}",
             "/stories",
             *(f"/stories/{one.id}" for one in stories),
             "/entities",
             "/entities/x",
-            f"/timeline?name={HOSTILE}",
-            "/timeline?name=town",
             f"/entities/{HOSTILE}nobody",
         ):
             response = await client.get(path, headers={"accept": "text/html"})
@@ -283,35 +247,35 @@ def test_bars_are_as_high_as_their_counts_and_stand_apart(counts: list[int]) -> 
         assert chart is None
         return
     assert chart is not None
-    assert [bar.count for bar in chart.bars] == counts
-    assert counts[int(chart.peak)] == chart.most == max(counts)
-    for bar in chart.bars:
-        share = (chart.base - bar.top) / (chart.base - chart.top)
-        assert share == pytest.approx(bar.count / chart.most, abs=0.001)
-        assert 0 <= bar.left < bar.left + bar.width <= chart.width
-    for one, other in pairwise(chart.bars):
-        assert one.left + one.width < other.left
-    marked = [bar.middle for bar in chart.bars if bar.shown]
-    assert all(other - one >= 80 for one, other in pairwise(marked))
+    assert [stack.total for stack in chart.stacks] == counts
+    assert chart.highest is not None
+    assert chart.highest.total == max(counts)
+    for stack in chart.stacks:
+        assert len(stack.pieces) == (stack.total > 0)
+        assert 0 <= stack.x < stack.x + stack.width <= chart.width
+    for one, other in pairwise(chart.stacks):
+        assert one.x + one.width < other.x + 0.02
 
 
 # --- the drawing of a neighbourhood ------------------------------------------------------------
 
 
-@given(st.integers(0, 59), st.integers(0, 59), st.data())
-def test_no_two_nodes_overlap(near: int, far: int, data: st.DataObject) -> None:
-    first = [f"near {number}" for number in range(near)]
-    second = [f"far {number}" for number in range(min(far, 59 - near))]
-    angles = st.floats(-10, 10)
-    wanted = {name: data.draw(angles) for name in second if data.draw(st.booleans())}
-    layout = rings("centre", [first, second], wanted)
-    assert set(layout.places) == {"centre", *first, *second}
-    for (x, y), (other_x, other_y) in combinations(layout.places.values(), 2):
-        assert abs(x - other_x) >= NODE_WIDTH or abs(y - other_y) >= NODE_HEIGHT
-    for x, y in layout.places.values():
-        assert NODE_WIDTH / 2 <= x <= layout.width - NODE_WIDTH / 2
-        assert NODE_HEIGHT / 2 <= y <= layout.height - NODE_HEIGHT / 2
-    assert rings("centre", [first, second], wanted) == layout
+@given(st.integers(1, 59), st.integers(0, 59))
+def test_no_two_nodes_overlap(near: int, far: int) -> None:
+    steps = [0, *[1] * near, *[2] * min(far, 59 - near)]
+    nodes = tuple(
+        Node(id=str(number), title="A long name of a thing", type="", known=True, steps=step)
+        for number, step in enumerate(steps)
+    )
+    drawing = drawing_of(Neighbourhood(collection="c", nodes=nodes, edges=(), left_out=0))
+    assert drawing is not None
+    assert len(drawing.nodes) == len(nodes)
+    for one, other in combinations(drawing.nodes, 2):
+        apart = abs(one.left - other.left), abs(one.top - other.top)
+        assert apart[0] >= NODE_WIDTH or apart[1] >= NODE_HEIGHT
+    for one in drawing.nodes:
+        assert 0 <= one.left <= drawing.width - NODE_WIDTH
+        assert 0 <= one.top <= drawing.height - NODE_HEIGHT
 
 
 @pytest.fixture

@@ -184,7 +184,7 @@ async def test_a_local_account_is_not_taken_over_by_its_name(
     provider.said["preferred_username"] = "root"
     async with visitor() as client:
         assert (await through(client)).status_code == 303
-        assert (await client.get("/users")).status_code == 403
+        assert (await client.get("/usage")).status_code == 403
     assert accounts.users.named("root-2").role == "reader"
 
 

@@ -343,7 +343,7 @@ async def test_a_key_to_some_collections_is_no_admins_and_sees_no_other_conversa
             connection.execute(update(api_keys).values(scopes=scopes))
         assert accounts.keys.of(root.id)[0].scopes == ("read", "ask")
         async with program(server, key) as limited:
-            assert (await limited.get("/users")).status_code == 403
+            assert (await limited.get("/usage")).status_code == 403
             listed = (await limited.get("/api/sessions")).json()["sessions"]
             assert [one["title"] for one in listed] == [asked["town"]]
             assert asked["nature"] not in (await limited.get("/conversations")).text

@@ -31,7 +31,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from wellread.ask.retrieve.search import SearchMode
-from wellread.errors import RequestError
 from wellread.library.named_things import pair_of
 from wellread.serve.error_shapes import QA_SWITCHED_OFF, ProblemError
 from wellread.serve.guards.route_rules import Kb
@@ -217,8 +216,11 @@ class FieldsQuery(ScopeQuery):
     source_type: list[str] = []
     taxonomy: list[str] = Field(default=[], description="dimension=value")
 
-    def limits(self, since: str, until: str, speakers: list[str]) -> Filters:
-        """What the parameters limit a search to."""
+    def filters(self) -> Filters:
+        """What the parameters limit a search to: those that a query of this kind has."""
+        given = self.model_dump()
+        since = given.get("from_") or given.get("start", "")
+        until = given.get("to") or given.get("end", "")
         start, end = window_of(since, until, hint="swap the two dates")
         return Filters(
             collections=self.collections,
@@ -226,7 +228,7 @@ class FieldsQuery(ScopeQuery):
             source_types=_given(self.source_type),
             languages=_given(self.language),
             authors=_given(self.author),
-            speakers=_given(speakers),
+            speakers=_given(given.get("speaker", [])),
             published_from=start,
             published_to=end,
             taxonomy=tuple(pair_of(field) for field in _given(self.taxonomy)),
@@ -259,10 +261,6 @@ class SearchQuery(SpeakerQuery):
     query: str
     speaker: list[str] = []
 
-    def filters(self) -> Filters:
-        """The limits of the search."""
-        return self.limits(self.from_, self.to, self.speaker)
-
 
 class DateRangeQuery(RankedQuery, FieldsQuery):
     """What was published in a time, about the query or at all."""
@@ -270,14 +268,6 @@ class DateRangeQuery(RankedQuery, FieldsQuery):
     start: str = ""
     end: str = ""
     speaker: list[str] = []
-
-    def filters(self) -> Filters:
-        """The limits of the search."""
-        if not (self.start or self.end):
-            raise RequestError(
-                "the date range has neither start nor end", hint="give start, end or both"
-            )
-        return self.limits(self.start, self.end, self.speaker)
 
 
 class ListQuery(DatedQuery):
@@ -287,10 +277,6 @@ class ListQuery(DatedQuery):
     order: Order = "newest"
     limit: int = Field(default=20, ge=1, le=MOST_RESULTS)
     offset: int = Field(default=0, ge=0, le=FAR)
-
-    def filters(self) -> Filters:
-        """The limits of the list."""
-        return self.limits(self.from_, self.to, self.speaker)
 
 
 async def _scope(

@@ -45,7 +45,6 @@ from wellread.serve.views import FACES, Shape
 from wellread.store.catalogue.preference_records import AskedOf
 from wellread.store.schema.stored_values import Gap, GapStatus
 from wellread.text.words import harmless
-from wellread.types import Filters
 
 BAD = refusals(s400="A bad parameter", s5XX=FAILED)
 UNKNOWN = refusals(s404="Unknown cluster or gap")
@@ -263,10 +262,6 @@ class CoverageQuery(DatedQuery):
         default=[], description="two dimensions; without them those of the collection"
     )
     format: Literal["json", "markdown"] = "json"
-
-    def filters(self) -> Filters:
-        """The documents that are looked at."""
-        return self.limits(self.from_, self.to, [])
 
     @property
     def dimensions(self) -> tuple[str, ...]:

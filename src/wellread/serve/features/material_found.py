@@ -98,13 +98,17 @@ def search_passages(kb: Kb, asked: Annotated[SearchQuery, Query()]) -> ResultsBo
 @router.get("/api/search/speaker/{name:path}")
 def by_speaker(kb: Kb, name: str, asked: Annotated[SpeakerQuery, Query()]) -> ResultsBody:
     """What the speaker says about ``query``; without one all of it, newest first."""
-    limits = asked.limits(asked.from_, asked.to, [name])
+    limits = replace(asked.filters(), speakers=(name,))
     return found_body(kb, asked.query, limits, asked.mode, (asked.limit, asked.offset))
 
 
 @router.get("/api/search/date-range")
 def by_date(kb: Kb, asked: Annotated[DateRangeQuery, Query()]) -> ResultsBody:
     """What was published from ``start`` to ``end``; without a query newest first."""
+    if not (asked.start or asked.end):
+        raise RequestError(
+            "the date range has neither start nor end", hint="give start, end or both"
+        )
     return found_body(kb, asked.query, asked.filters(), asked.mode, (asked.limit, asked.offset))
 
 

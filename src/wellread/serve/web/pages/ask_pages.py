@@ -102,7 +102,7 @@ class AskQuery(DatedQuery):
             )
         return Question(
             text=self.q.strip(),
-            filters=self.limits(self.from_, self.to, self.speaker),
+            filters=self.filters(),
             mode=self.mode,
             session_id=self.session,
             fresh=self.fresh,
