@@ -19,17 +19,17 @@ from wellread.learning.question_patterns import QuestionPatterns, question_patte
 from wellread.models.recording import SET_PRICES
 from wellread.serve.cli.answer_printing import print_markdown
 from wellread.serve.cli.options import Since, Until, limited, option_window
-from wellread.serve.features.figures import MetricsBody, metrics_body, report_of, types_of
+from wellread.serve.features import gaps_and_coverage, home_and_jobs
+from wellread.serve.features.figures import MetricsBody, report_of, types_of
 from wellread.serve.features.gaps_and_coverage import (
     CoverageBody,
     GapClusterDetailBody,
     cluster_detail,
     coverage_markdown,
-    gaps_body,
     set_status,
     suggestion_body,
 )
-from wellread.serve.features.home_and_jobs import MOST_DAYS, UsageReport, usage_body
+from wellread.serve.features.home_and_jobs import MOST_DAYS, UsageReport
 from wellread.serve.features.people import (
     PreferencesBody,
     PreferencesChange,
@@ -125,7 +125,7 @@ def gaps(  # noqa: PLR0913 - Typer reads the options from the signature
 
 def _list(terminal: Terminal, status: GapStatus | None, limit: int) -> None:
     with terminal.open() as kb:
-        body = gaps_body(kb, status, limit)
+        body = gaps_and_coverage.gaps(kb, status, limit)
     if terminal.json:
         facts = json_of(body)
         terminal.write_json({"items": facts.pop("clusters"), **facts})
@@ -236,9 +236,9 @@ def metrics(
     terminal = terminal_of(context)
     with terminal.open() as kb:
         if usage:
-            terminal.show(usage_body(kb, days), _print_usage)
+            terminal.show(home_and_jobs.usage(kb, days), _print_usage)
         else:
-            terminal.show(metrics_body(report_of(kb, period, since, until)), _print_metrics)
+            terminal.show(MetricsBody(report=report_of(kb, period, since, until)), _print_metrics)
 
 
 def _print_usage(console: Console, report: UsageReport) -> None:

@@ -12,7 +12,6 @@ from wellread.library.named_things import WholeDocument, listed, whole
 from wellread.library.recordings import (
     Cue,
     Recording,
-    Recordings,
     Transcript,
     Turn,
     recordings,
@@ -33,7 +32,7 @@ from wellread.serve.views import (
     source_link,
 )
 from wellread.store.catalogue.documents.entity_graph import EntityMentions
-from wellread.store.catalogue.documents.listings import DocumentPage, ListedDocument
+from wellread.store.catalogue.documents.listings import ListedDocument
 from wellread.text.periods import seconds_of
 from wellread.types import DocumentFacts
 
@@ -135,21 +134,11 @@ class WholeDocumentBody(
     with_text: bool = True
 
 
-def documents_body(page: DocumentPage, offset: int) -> DocumentsBody:
-    """A page of documents."""
-    return DocumentsBody(total=page.total, offset=offset, documents=page.documents)
-
-
-def recordings_body(found: Recordings, offset: int) -> RecordingsBody:
-    """A page of recordings."""
-    return RecordingsBody(total=found.total, offset=offset, videos=found.recordings)
-
-
 @router.get("/api/documents")
 def documents(kb: Kb, asked: Annotated[ListQuery, Query()]) -> DocumentsBody:
     """The documents that meet the limits, a page of them."""
     page = listed(kb, asked.filters(), limit=asked.limit, offset=asked.offset, order=asked.order)
-    return documents_body(page, asked.offset)
+    return DocumentsBody(total=page.total, offset=asked.offset, documents=page.documents)
 
 
 # An id, a title, or an address with slashes.
@@ -169,7 +158,7 @@ def videos(kb: Kb, asked: Annotated[ListQuery, Query()]) -> RecordingsBody:
     found = recordings(
         kb, asked.filters(), limit=asked.limit, offset=asked.offset, order=asked.order
     )
-    return recordings_body(found, asked.offset)
+    return RecordingsBody(total=found.total, offset=asked.offset, videos=found.recordings)
 
 
 @router.get("/api/videos/{name:path}/transcript")

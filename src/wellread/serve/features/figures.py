@@ -114,12 +114,7 @@ def figures(kb: Kb, period: PeriodName = "month", since: str = "", until: str = 
 
     The last day, week or month, all, or from ``since`` to ``until`` (inclusive).
     """
-    return metrics_body(report_of(kb, period, since, until))
-
-
-def metrics_body(report: MetricReport) -> MetricsBody:
-    """Metrics as they go out."""
-    return MetricsBody(report=report)
+    return MetricsBody(report=report_of(kb, period, since, until))
 
 
 def report_of(kb: KnowledgeBase, period: PeriodName, since: str, until: str) -> MetricReport:

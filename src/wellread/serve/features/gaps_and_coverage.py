@@ -118,8 +118,24 @@ def gaps(
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
     offset: Offset = 0,
 ) -> GapsBody:
-    """Clusters of questions that were not answered, or not well, the ones asked most first."""
-    return gaps_body(kb, status, limit, offset)
+    """Clusters of questions that were not answered, or not well, the ones asked most first.
+
+    Those with a question of ``status``; without one, all that are not closed.
+    """
+    clusters = clusters_of(kb)
+    wanted = [
+        one
+        for one in clusters
+        if (any(gap.status == status for gap in one.gaps) if status else one.status != "closed")
+    ]
+    filed = [gap for one in clusters for gap in one.gaps]
+    held = Counter(gap.status for gap in filed)
+    part = wanted[offset : offset + limit]
+    return GapsBody(
+        clusters=tuple(with_missing(kb, one) for one in part),
+        total=len(wanted),
+        counts={name: held[name] for name in ("open", "planned", "closed")},
+    )
 
 
 @router.post("/api/gaps/ask", dependencies=ASKING)
@@ -153,24 +169,6 @@ def suggestion(
 def change_gap(kb: Kb, gap_id: str, asked: StatusRequest) -> StatusBody:
     """Open, plan or close a whole cluster (``c12``), or one question (``12``)."""
     return set_status(kb, gap_id, asked.status)
-
-
-def gaps_body(kb: KnowledgeBase, status: GapStatus | None, limit: int, offset: int = 0) -> GapsBody:
-    """A part of the clusters with a question of a status; without one, all that are not closed."""
-    clusters = clusters_of(kb)
-    wanted = [
-        one
-        for one in clusters
-        if (any(gap.status == status for gap in one.gaps) if status else one.status != "closed")
-    ]
-    filed = [gap for one in clusters for gap in one.gaps]
-    held = Counter(gap.status for gap in filed)
-    part = wanted[offset : offset + limit]
-    return GapsBody(
-        clusters=tuple(with_missing(kb, one) for one in part),
-        total=len(wanted),
-        counts={name: held[name] for name in ("open", "planned", "closed")},
-    )
 
 
 def suggestion_body(kb: KnowledgeBase, name: str) -> SuggestionBody:

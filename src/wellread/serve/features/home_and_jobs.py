@@ -200,12 +200,10 @@ class UsageReport(PlainShape):
 
 @router.get("/api/usage")
 def usage(kb: Kb, days: Annotated[int, Query(ge=1, le=MOST_DAYS)] = 30) -> UsageReport:
-    """Calls of models by day, purpose and model, and the budgets as they stand."""
-    return usage_body(kb, days)
+    """Calls of models by day, purpose and model, and the budgets as they stand.
 
-
-def usage_body(kb: KnowledgeBase, days: int) -> UsageReport:
-    """The calls of today (UTC) and the days before it, ``days`` altogether, and the budgets."""
+    ``days`` are today (UTC) and those before it.
+    """
     today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     since = today - timedelta(days=days - 1)
     totals = kb.catalogue.calls.totals(since)

@@ -11,11 +11,11 @@ from fastapi.responses import Response
 
 from wellread.kb.language_models import dollars
 from wellread.serve.api.doc_pages import reference
+from wellread.serve.features import home_and_jobs
 from wellread.serve.features.home_and_jobs import (
     MOST_DAYS,
     CallsLine,
     UsageReport,
-    usage_body,
 )
 from wellread.serve.guards.route_rules import Kb
 from wellread.serve.views import PlainShape
@@ -51,7 +51,7 @@ def usage(
     days: Annotated[int, Query(ge=1, le=MOST_DAYS)] = 30,
 ) -> Response:
     """Calls, tokens and cost by day, purpose and model; the budget."""
-    report = usage_body(kb, days)
+    report = home_and_jobs.usage(kb, days)
     body = UsagePageBody(report=report, by_day=by_day(report.lines))
     drawn = "cost" if report.cost else "calls"
     values = {one.day: getattr(one, drawn) for one in body.by_day}

@@ -16,8 +16,9 @@ from wellread.learning.asking_again import ask_again
 from wellread.learning.coverage_grid import Cell, Grid, coverage_grid
 from wellread.learning.metric_report import PeriodName
 from wellread.library.named_things import listed
+from wellread.serve.features import gaps_and_coverage
 from wellread.serve.features.feature import Many, Offset, RowNumber
-from wellread.serve.features.figures import metrics_body, report_of
+from wellread.serve.features.figures import MetricsBody, report_of
 from wellread.serve.features.gaps_and_coverage import (
     MOST_GAPS,
     CoverageBody,
@@ -26,7 +27,6 @@ from wellread.serve.features.gaps_and_coverage import (
     cluster_detail,
     coverage_sentence,
     gap_words,
-    gaps_body,
     left_out,
     most_filled,
     set_status,
@@ -132,7 +132,7 @@ def gaps(
     offset: Offset = 0,
 ) -> Response:
     """Clusters of questions, the ones asked most first; ``waiting`` are all that are not closed."""
-    body = gaps_body(kb, None if status == "waiting" else status, limit, offset)
+    body = gaps_and_coverage.gaps(kb, None if status == "waiting" else status, limit, offset)
     return shown(
         request,
         "learning/gaps.html",
@@ -179,7 +179,7 @@ def figures(
     return shown(
         request,
         "learning/metrics.html",
-        metrics_body(report),
+        MetricsBody(report=report),
         asked={"period": period, "since": since, "until": until},
         path=PATH,
         periods=get_args(PeriodName),
