@@ -49,7 +49,6 @@ edit   GET     /api/jobs
 edit   GET     /api/jobs/{job_id}
 edit   POST    /api/jobs/{job_id}/cancel
 admin  GET     /api/usage
-open   GET     /healthz
 read   GET     /api/entities/{name:path}
 read   GET     /api/entities
 read   GET     /api/stories
@@ -77,6 +76,7 @@ edit   PATCH   /api/gaps/{gap_id}
 read   GET     /api/questions/patterns
 read   GET     /api/coverage
 admin  GET     /api/metrics
+open   GET     /healthz
 admin  GET     /metrics
 read   GET     /api/preferences
 ask    PATCH   /api/preferences
