@@ -1,16 +1,11 @@
-"""``POST /api/catalogue`` and ``wellread query``: the same fields, the same result."""
+"""``POST /api/catalogue``: counts and lists by fields."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from typer.testing import CliRunner
-
-from wellread.serve.cli import app
 
 TRANSCRIPTS = {"form": "count", "of": "transcripts"}
 
@@ -84,16 +79,3 @@ async def test_the_field_that_is_wrong_is_named(
     assert response.status_code == status, body
     assert detail in body["detail"]
     assert allowed in body["hint"] + body["detail"]
-
-
-async def test_the_command_gives_the_same(
-    client: httpx.AsyncClient, runner: CliRunner, tmp_path: Path
-) -> None:
-    file = tmp_path / "query.json"
-    file.write_text(json.dumps(TRANSCRIPTS), encoding="utf-8")
-    wanted = (await ask(client, **TRANSCRIPTS)).json()
-    for given in (json.dumps(TRANSCRIPTS), str(file)):
-        result = runner.invoke(app, ["--json", "query", given])
-        assert result.exit_code == 0, result.output
-        assert json.loads(result.stdout) == wanted
-    assert "There is 1 transcript." in runner.invoke(app, ["query", json.dumps(TRANSCRIPTS)]).stdout
