@@ -87,6 +87,7 @@ STYLES = {
 }
 FORMS: dict[str, Callable[[Any], str]] = {
     "id": lambda value: str(value)[:SHORT_ID],
+    "begin": lambda value: str(value)[:16].replace("T", " "),
     "day": lambda value: f"{value:%Y-%m-%d}",
     "clock": format_time,
     "percent": lambda value: f"{value:.0%}",
@@ -97,7 +98,7 @@ FORMS: dict[str, Callable[[Any], str]] = {
     "plain": lambda value: ", ".join(map(str, value)) if isinstance(value, tuple) else str(value),
     "one": lambda value: f"{value + 1:,}",  # counted from 1
 }
-_NARROW = ("id", "day", "clock")
+_NARROW = ("id", "begin", "day", "clock")
 
 
 def in_words(value: object, form: str = "") -> str:

@@ -59,7 +59,7 @@ METRICS = """from=since:day until=until:day questions_asked=sums.asked before=pr
     asked_back=sums.asked_back follow-ups=sums.follow_up_rate:percent given_again=sums.cached
     mean_confidence=sums.confidence verdicts=sums.verdicts answered_by
     ratings=ratings.given mean_rating=ratings.mean"""
-TREND = "when=start asked how_many=asked:bar cited unanswered"
+TREND = "from=start:begin asked how_many=asked:bar cited unanswered"
 STEPS = "step=name answers p50:seconds p90:seconds p95:seconds p99:seconds"
 CALLS = "purpose model provider calls failed read=input_tokens written=output_tokens cost"
 PERSONAS = "id name length wish=prompt"
@@ -264,7 +264,8 @@ def _print_metrics(console: Console, body: MetricsBody) -> None:
         print_line(console, "Nothing was asked in this time. Ask something: wellread ask QUESTION")
         return
     print_facts(console, body, METRICS)
-    print_rows(console, report.trend, TREND, f"Questions by {report.period.part}")
+    asked = [part for part in report.trend if part.asked]
+    print_rows(console, asked, TREND, f"Questions by {report.period.part}")
     print_rows(console, report.latencies, STEPS, "Seconds by step")
     topics = {
         "Types of questions": types_of(report),
