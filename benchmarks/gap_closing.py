@@ -48,7 +48,6 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.learning import asking_again
 from wellread.learning.asking_again import Reasked, add, ask_again, could_answer
 from wellread.learning.gap_clusters import clusters_of
-from wellread.serve.features.gaps_and_coverage import gaps_body
 from wellread.store.schema.stored_values import Gap
 from wellread.values.answers import Answer, Question
 
@@ -242,7 +241,7 @@ def many(kb: KnowledgeBase, folder: Path) -> dict[str, Any]:
         clusters_of(kb)
     for name in ("page of clusters, cold", "page of clusters, warm"):
         with _timed(seconds, name):
-            gaps_body(kb, None, 20)
+            gaps(kb, None, 20)
     return {
         "gaps": len(gaps),
         "new documents": len(arrived),

@@ -43,7 +43,6 @@ PAGES = (
     "/gaps",
     "/preferences",
     "/coverage",
-    "/coverage?row=municipal&column=energy",
     "/usage",
     "/docs",
     "/nowhere",

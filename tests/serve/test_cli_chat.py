@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.cli import app, chat_cli
+from wellread.serve.cli.ask_cli import told_answer
 from wellread.testing.embedding import ReadableEmbedder
 
 FERRY = "What did the ferry Osprey cost?"
@@ -85,7 +86,7 @@ def test_a_question_that_fails_does_not_end_the_talk(runner: CliRunner) -> None:
 def test_ctrl_c_cancels_the_answer_and_not_the_talk(
     runner: CliRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answered = chat_cli.told_answer
+    answered = told_answer
     calls: list[str] = []
 
     def interrupted(*given: Any) -> Any:

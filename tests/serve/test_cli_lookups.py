@@ -67,10 +67,9 @@ def test_search_without_words_lists_the_newest(harbour: CliRunner) -> None:
 
 
 def test_documents_and_media_are_listed_in_pages(harbour: CliRunner) -> None:
-    out = run(harbour, "show", "document", "--order", "title", "--limit", "1", "--offset", "1")
-    assert re.search(r"^transcript +harbour +Captions +1 +doc_[0-9a-f]{8} *$", out, re.MULTILINE)
+    out = run(harbour, "show", "document", "--limit", "1")
+    assert re.search(r"^2026-\S+ +article +harbour .* doc_[0-9a-f]{8} *$", out, re.MULTILINE)
     assert "1 of 9 (--limit)" in out
-    assert "There are 9, fewer than the offset" in run(harbour, "show", "document", "--offset", "9")
     body = told(harbour, "show", "document", "--kind", "article", "--language", "en")
     assert [one["title"] for one in body["items"]] == ["Bakery wins prize for rye bread"]
     out = run(harbour, "show", "recording", "-c", "harbour")
@@ -102,20 +101,3 @@ def test_a_transcript_whole_or_in_part(harbour: CliRunner) -> None:
     assert [turn["speaker"] for turn in body["turns"]] == ["Ana Holm"]
     assert "MM:SS" in failed(harbour, "show", "recording", "harbour meeting", "--from", "noon")
     assert "there are 4 recordings" in failed(harbour, "show", "recording", "zzz")
-
-
-def test_a_timeline_has_bars_and_entries(harbour: CliRunner) -> None:
-    out = run(harbour, "show", "timeline", "harbour", "--by", "month")
-    assert re.search(r"^title: harbour\ntaken for: collection$", out, re.MULTILINE)
-    assert re.search(r"^2026-01 +1 +█{15} *$", out, re.MULTILINE)
-    assert re.search(r"^2026-02 +2 +█{30} *$", out, re.MULTILINE)
-    assert re.search(r"^2026-01-05 +story +Ferry Osprey breaks down +2", out, re.MULTILINE)
-    assert "3 without a date" in out
-    out = run(harbour, "show", "timeline", "Osprey", "--limit", "1")
-    assert "title: Osprey\ntaken for: entity\ncollections: harbour" in out
-    assert "The ferry Osprey is back in service with a new engine." in " ".join(out.split())
-    assert "1 older (--limit" in out
-    body = told(harbour, "show", "timeline", "rye bread", "--as", "story")
-    assert (body["taken"], body["entries"][0]["kind"]) == ("story", "news")
-    assert "0 older" in run(harbour, "show", "timeline", "hills", "--to", "2001")
-    assert "similar names: harbour" in failed(harbour, "show", "timeline", "harbor")

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from wellread.ingest.pipeline.job_log import Report
 from wellread.serve.cli import app, material_cli
 from wellread.serve.features.home_and_jobs import ReportBody
+from wellread.serve.features.home_and_jobs import report_body as report_body_of
 from wellread.store.catalogue.run_logs import Jobs
 
 
@@ -122,7 +123,7 @@ def test_watch_reads_what_is_there_and_what_comes(
     stop = threading.Event()
     monkeypatch.setattr(material_cli, "threading", SimpleNamespace(Event=lambda: stop))
     told: list[str] = []
-    real = material_cli.report_body
+    real = report_body_of
 
     def report_body(report: Report, collection: str) -> ReportBody:
         body = real(report, collection)

@@ -316,6 +316,4 @@ def test_on_the_command_line(
         told(asked.id, status=1)
         told("import", str(file))
         assert told(asked.id) == shown
-    told("last", "--score", "none")
-    assert "score" not in told("last")
-    told("last", "--score", "ten", status=1)
+    told("last", "--score", "ten", status=2)

@@ -8,6 +8,7 @@ from typing import get_args
 import pytest
 
 from wellread.learning.asking_again import Retried
+from wellread.learning.gap_clusters import GapCluster
 from wellread.learning.question_patterns import Count, OftenAsked
 from wellread.library.recheck import CitationCheck, SentenceCheck
 from wellread.library.recordings import Recording, Transcript
@@ -24,7 +25,6 @@ from wellread.serve.features import (
     documents_found,
     entities_shown,
     figures,
-    gaps_and_coverage,
     home_and_jobs,
     people,
     researching,
@@ -35,8 +35,10 @@ from wellread.serve.views import FACES
 from wellread.store.catalogue.asking.answer_records import SessionFacts
 from wellread.store.catalogue.documents.listings import ListedDocument
 from wellread.store.catalogue.documents.relation_network import Neighbour
+from wellread.store.catalogue.documents.story_records import StoryItem
 from wellread.store.catalogue.preference_records import Notice
 from wellread.store.catalogue.run_logs import Job
+from wellread.store.recovery.copies import CatalogueCopy
 from wellread.store.schema import stored_values as stored
 
 LINES: list[tuple[type, str]] = [
@@ -61,7 +63,7 @@ LINES: list[tuple[type, str]] = [
     (stored.KindCount, material_cli.HOLDINGS),
     (Job, material_cli.JOBS),
     (home_and_jobs.JobDetailBody, material_cli.JOB),
-    (gaps_and_coverage.GapCluster, quality_cli.GAPS),
+    (GapCluster, quality_cli.GAPS),
     (stored.Gap, quality_cli.GAP),
     (Retried, quality_cli.REASKED),
     (OftenAsked, quality_cli.OFTEN),
@@ -79,10 +81,9 @@ LINES: list[tuple[type, str]] = [
     (stored.ApiKey, team_cli.KEYS),
     (stored.AuditEntry, team_cli.DEEDS),
     (people.ForgottenBody, team_cli.FORGOTTEN),
-    (home_and_jobs.CatalogueCopy, home_cli.COPIES),
-    (timelines_shown.StoryItem, library_cli.NEWS),
+    (CatalogueCopy, home_cli.COPIES),
+    (StoryItem, library_cli.NEWS),
     (timelines_shown.Period, library_cli.PERIODS),
-    (timelines_shown.Entry, library_cli.ENTRIES),
 ]
 
 

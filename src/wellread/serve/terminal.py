@@ -87,6 +87,7 @@ STYLES = {
 }
 FORMS: dict[str, Callable[[Any], str]] = {
     "id": lambda value: str(value)[:SHORT_ID],
+    "begin": lambda value: str(value)[:16].replace("T", " "),
     "day": lambda value: f"{value:%Y-%m-%d}",
     "clock": format_time,
     "percent": lambda value: f"{value:.0%}",
@@ -97,7 +98,7 @@ FORMS: dict[str, Callable[[Any], str]] = {
     "plain": lambda value: ", ".join(map(str, value)) if isinstance(value, tuple) else str(value),
     "one": lambda value: f"{value + 1:,}",  # counted from 1
 }
-_NARROW = ("id", "day", "clock")
+_NARROW = ("id", "begin", "day", "clock")
 
 
 def in_words(value: object, form: str = "") -> str:
@@ -250,12 +251,7 @@ class Terminal:
         return self._looked_at(self.open(overrides=overrides), warn_if_damaged)
 
     def open_to_ask(self, *, overrides: Overrides | None = None) -> KnowledgeBase:
-        """Open it for questions, which need something to answer from.
-
-        Raises:
-            RequestError: nothing was ever added; nothing is made then.
-            DamageError: the catalogue or the index is damaged.
-        """
+        """Open it for questions, which need something to answer from."""
         from wellread.config import load_settings  # noqa: PLC0415 - loads pydantic
         from wellread.kb.home_catalogue import is_unused  # noqa: PLC0415 - as above
 
@@ -313,8 +309,7 @@ class Terminal:
             if total is not None and total > len(items):
                 self.out.print(Text(f"{len(items):,} of {total:,} (--limit)", style="dim"))
         else:
-            told = f"There are {total:,}, fewer than the offset." if total else none
-            print_line(self.out, told, "yellow")
+            print_line(self.out, none, "yellow")
 
     def say(self, value: object, words: str) -> None:
         """Write ``value`` as JSON, or what it says in words."""

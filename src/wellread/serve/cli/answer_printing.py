@@ -272,7 +272,7 @@ def print_coverage(console: Console, bodies: Sequence[AggregateResult]) -> None:
         print_line(console, result.sentence)
         if result.rows:
             rows = ([shortened(cell, LONGEST_CELL) for cell in row.cells] for row in result.rows)
-            console.print(table(result.columns, rows, header_style="bold"))
+            console.print(table(map(harmless, result.columns), rows, header_style="bold"))
         for line in filter(None, (*result.notes, *result.failures, result.method)):
             print_line(console, line, "dim")
 

@@ -234,7 +234,7 @@ def list_feedback(context: typer.Context, limit: Limit = 100) -> None:
 def give(
     context: typer.Context,
     answer_id: AnswerId,
-    score: Annotated[str, typer.Option(help="Of the answer, 0–100; 'none' takes it back.")] = "",
+    score: Annotated[int | None, typer.Option(min=0, max=100, help="Of the answer, 0–100.")] = None,
     comment: Annotated[str | None, typer.Option(help="Why, in words.")] = None,
     correction: Annotated[str | None, typer.Option(help="What the answer should say.")] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Take back all that was said.")] = False,
@@ -244,10 +244,8 @@ def give(
     What is not named stays as it was. Its sentences are rated on its page, or by a file.
     """
     terminal = terminal_of(context)
-    named = {"comment": comment, "correction": correction}
+    named = {"score": score, "comment": comment, "correction": correction}
     given: dict[str, Any] = {name: said for name, said in named.items() if said is not None}
-    if score:
-        given["score"] = _number(score)
     with terminal.open() as kb:
         answer = _id_of(kb, answer_id)
         if given and not remove:
@@ -267,16 +265,6 @@ def _print_feedback(console: Console, body: Feedback) -> None:
     """What was said of the answer, then of its sentences."""
     print_facts(console, body, FEEDBACK)
     print_rows(console, body.sentences, RATINGS, "Sentences")
-
-
-def _number(given: str) -> int | float | None:
-    """A score as it was typed: 0 and 0.0 are not the same number."""
-    if given.casefold() == "none":
-        return None
-    try:
-        return int(given) if given.lstrip("+-").isdecimal() else float(given)
-    except ValueError:
-        raise RequestError(f"{given!r} is no score", hint="give a number of 0 to 100") from None
 
 
 @feedback.command("export")

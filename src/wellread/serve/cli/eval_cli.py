@@ -128,11 +128,7 @@ def _measured(  # noqa: PLR0913 - the options of a run
 
 
 def _overrides(options: Sequence[str]) -> dict[str, dict[str, str]]:
-    """``retrieval.fusion=rrf`` as settings.
-
-    Raises:
-        RequestError: an option is not of that form.
-    """
+    """``retrieval.fusion=rrf`` as settings."""
     found: dict[str, dict[str, str]] = {}
     for each in options:
         name, equals, value = each.partition("=")
@@ -144,11 +140,7 @@ def _overrides(options: Sequence[str]) -> dict[str, dict[str, str]]:
 
 
 def _check_folder(path: Path | None) -> None:
-    """Refuse a file that could not be written after the long part.
-
-    Raises:
-        RequestError: its folder is not there.
-    """
+    """Refuse a file that could not be written after the long part."""
     if path and not path.absolute().parent.is_dir():
         raise RequestError(f"{path} cannot be written: its folder is not there")
 

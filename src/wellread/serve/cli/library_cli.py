@@ -15,14 +15,10 @@ from wellread.library.named_things import whole as whole_document
 from wellread.library.recordings import Transcript, recordings
 from wellread.library.recordings import transcript as read_transcript
 from wellread.library.searches import around, find, newest
-from wellread.library.timelines import Taken, Window
-from wellread.library.timelines import timeline as read_timeline
 from wellread.serve.cli.answer_printing import print_results, print_surroundings
 from wellread.serve.cli.options import (
     LIMITS,
     Limit,
-    ListOrder,
-    Offset,
     Since,
     Speakers,
     Topics,
@@ -42,11 +38,8 @@ from wellread.serve.features.kept_answers import OpenedBody, opened_body
 from wellread.serve.features.material_found import results_body
 from wellread.serve.features.timelines_shown import (
     StoryDetail,
-    TimelineBody,
-    Unit,
     list_stories,
     story_detail,
-    timeline_body,
 )
 from wellread.serve.terminal import print_facts, print_line, print_rows, terminal_of
 from wellread.text.periods import seconds_of
@@ -112,8 +105,6 @@ STORIES = "id:id news=items sources last=last_at:day score story=title:line"
 STORY = """story=title id news=items sources first=first_at:day last=last_at:day about=terms"""
 NEWS = "date=published_at:day news=title:line in=source:line repeats"
 PERIODS = "when=label count how_many=count:bar"
-ENTRIES = "date=at:day kind what=title:line count at=source.locator said=source.quote:line"
-MOST_BARS = 40  # periods of a timeline, the newest
 NONE = "None within these limits."
 
 
@@ -124,9 +115,7 @@ def document(
     name: Named = "",
     *,
     filters: Filters,
-    order: ListOrder = "newest",
     limit: Limit = 20,
-    offset: Offset = 0,
 ) -> None:
     """Show a document: facts, whom it names, its text. Without a name: list those in the limits."""
     terminal = terminal_of(context)
@@ -135,7 +124,7 @@ def document(
             whole = WholeDocumentBody(document=whole_document(kb, name, filters.collections))
             terminal.show(whole, _print_document)
             return
-        page = listed(kb, filters, limit=limit, offset=offset, order=order)
+        page = listed(kb, filters, limit=limit)
     terminal.show_rows(page.documents, DOCUMENTS, page.total, none=NONE)
 
 
@@ -157,9 +146,7 @@ def recording(  # noqa: PLR0913 - Typer reads the options from the signature
     until: Annotated[
         str, typer.Option("--to", metavar="MM:SS|DATE", help="Said, of a list published, until.")
     ] = "",
-    order: ListOrder = "newest",
     limit: Limit = 20,
-    offset: Offset = 0,
 ) -> None:
     """Show a recording turn by turn, with times and speakers. Without a name: list them."""
     terminal = terminal_of(context)
@@ -176,7 +163,7 @@ def recording(  # noqa: PLR0913 - Typer reads the options from the signature
             terminal.show(transcript, _print_transcript)
             return
         filters = filters_of(since, until, topic=topic, speaker=speaker)
-        found = recordings(kb, filters, limit=limit, offset=offset, order=order)
+        found = recordings(kb, filters, limit=limit)
     terminal.show_rows(found.recordings, RECORDINGS, found.total, none=NONE)
 
 
@@ -320,41 +307,3 @@ def _print_opened(console: Console, body: OpenedBody) -> None:
     print_line(console, f"{body.link}\n", "dim cyan")
     parts = ((body.before, "dim"), (body.quote, "bold black on yellow"), (body.after, "dim"))
     console.print(Text.assemble(*((harmless(words), style) for words, style in parts)))
-
-
-@show.command()
-def timeline(  # noqa: PLR0913 - Typer reads the options from the signature
-    context: typer.Context,
-    name: Annotated[str, typer.Argument(help="A collection, an entity, or a story.")],
-    topic: Topics = None,
-    since: Since = None,
-    until: Until = None,
-    taken: Annotated[
-        Taken | None, typer.Option("--as", help="What the name is, where it is several.")
-    ] = None,
-    unit: Annotated[
-        Unit | None, typer.Option("--by", help="What to count by; what is readable else.")
-    ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="Most entries, the newest.")] = 20,
-) -> None:
-    """Show how a topic went on: counts per period, and what happened, oldest first.
-
-    Of a collection these are its stories, of an entity the documents that name it, of a story its
-    news.
-    """
-    terminal = terminal_of(context)
-    start, end = option_window(since, until)
-    window = Window(since=start, until=end, limit=limit)
-    with terminal.open() as kb:
-        found = read_timeline(kb, name, window, collections=tuple(topic or ()), taken=taken)
-    terminal.show(timeline_body(name, found, unit), _print_timeline)
-
-
-def _print_timeline(console: Console, body: TimelineBody) -> None:
-    """What the name was taken for, a bar for each period, and the entries, oldest first."""
-    found = body.found
-    print_facts(console, body, "title taken_for=taken collections also=others")
-    print_rows(console, body.periods[-MOST_BARS:], PERIODS, f"{found.counted} by {body.unit}")
-    print_rows(console, found.entries, ENTRIES, "What happened")
-    older, undated = found.total - len(found.entries), found.undated
-    print_line(console, f"{older:,} older (--limit, --to), {undated:,} without a date", "dim")

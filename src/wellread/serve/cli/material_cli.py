@@ -54,8 +54,7 @@ app = typer.Typer(rich_markup_mode=None)
 NOTHING_TO_ADD = 2
 MOST_REASONS = 20
 HOLDINGS = "collection=name kind documents passages"
-JOBS = """job=id:id what=action collection state started=started_at read=done of=total failed
-    passages found_by_meaning=vectors"""
+JOBS = "job=id:id what=action collection state started=started_at read=done of=total failed"
 JOB = "job=id what=action collection state reason read=done of=total passages counts"
 Paths = Annotated[
     list[str], typer.Argument(metavar="PATH...", help="Folders, files and web addresses.")

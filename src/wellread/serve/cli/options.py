@@ -12,7 +12,6 @@ from typing import Annotated, Any
 import typer
 
 from wellread.library.named_things import pair_of
-from wellread.store.catalogue.documents.listings import Order
 from wellread.text.periods import window_of
 from wellread.types import KINDS, Filters
 
@@ -36,9 +35,7 @@ Since = Annotated[
     ),
 ]
 Until = Annotated[str | None, typer.Option("--to", metavar="DATE", help="Published on or before.")]
-ListOrder = Annotated[Order, typer.Option("--order", help="In which order.")]
 Limit = Annotated[int, typer.Option("--limit", min=1, max=1000, help="Most of them.")]
-Offset = Annotated[int, typer.Option(min=0, help="How many to leave out in front.")]
 CollectionOption = Annotated[
     str, typer.Option("--collection", "-c", metavar="NAME", help="The collection.")
 ]
@@ -89,20 +86,12 @@ def limited(names: str = USUAL) -> Callable[[Callable[..., None]], Callable[...,
 
 
 def option_window(since: str | None, until: str | None) -> tuple[datetime | None, datetime | None]:
-    """First and last moment of what ``--from`` and ``--to`` ask for.
-
-    Raises:
-        RequestError: a date that is none, or a window that ends before it begins.
-    """
+    """First and last moment of what ``--from`` and ``--to`` ask for."""
     return window_of(since, until, hint="swap --from and --to")
 
 
 def filters_of(since: str | None = None, until: str | None = None, **given: Any) -> Filters:
-    """What the options limit a search to.
-
-    Raises:
-        RequestError: as ``option_window``, or a field is not ``name=value``.
-    """
+    """What the options limit a search to."""
     start, end = option_window(since, until)
     held = {name: tuple(values or ()) for name, values in given.items()}
     return Filters(

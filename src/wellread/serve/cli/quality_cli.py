@@ -49,8 +49,6 @@ from wellread.store.schema.stored_values import GapStatus
 from wellread.types import Filters
 
 app = typer.Typer(rich_markup_mode=None)
-RULE = "KIND:VALUE"
-
 GAPS = "cluster=id status asked questions missing=name for_example=example:line"
 GAP = "id status question kind:words asked reason asked_again=tried answered_since=closed_by:id"
 REASKED = "question answer=answer_id:id why"
@@ -61,7 +59,7 @@ METRICS = """from=since:day until=until:day questions_asked=sums.asked before=pr
     asked_back=sums.asked_back follow-ups=sums.follow_up_rate:percent given_again=sums.cached
     mean_confidence=sums.confidence verdicts=sums.verdicts answered_by
     ratings=ratings.given mean_rating=ratings.mean"""
-TREND = "when=start asked how_many=asked:bar cited unanswered"
+TREND = "from=start:begin asked how_many=asked:bar cited unanswered"
 STEPS = "step=name answers p50:seconds p90:seconds p95:seconds p99:seconds"
 CALLS = "purpose model provider calls failed read=input_tokens written=output_tokens cost"
 PERSONAS = "id name length wish=prompt"
@@ -266,7 +264,8 @@ def _print_metrics(console: Console, body: MetricsBody) -> None:
         print_line(console, "Nothing was asked in this time. Ask something: wellread ask QUESTION")
         return
     print_facts(console, body, METRICS)
-    print_rows(console, report.trend, TREND, f"Questions by {report.period.part}")
+    asked = [part for part in report.trend if part.asked]
+    print_rows(console, asked, TREND, f"Questions by {report.period.part}")
     print_rows(console, report.latencies, STEPS, "Seconds by step")
     topics = {
         "Types of questions": types_of(report),
@@ -281,67 +280,39 @@ def _print_metrics(console: Console, body: MetricsBody) -> None:
 
 
 @app.command()
-def preferences(  # noqa: PLR0913 - Typer reads the options from the signature
+def preferences(
     context: typer.Context,
-    prefer: Annotated[
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="[NAME]",
+            help="preferred, lowered, muted, length, persona, collection, consent or revoke.",
+        ),
+    ] = "",
+    values: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar=RULE,
-            help="These sources rank a little higher: document:, collection:, source_type: or "
-            "site:; repeatable, in place of earlier ones; an empty value: none.",
+        typer.Argument(
+            metavar="[VALUE]...",
+            help="Sources as KIND:VALUE (document, collection, source_type, site); short, normal "
+            "or long; yes or no to learning from ratings; a document; nothing: none.",
         ),
     ] = None,
-    lower: Annotated[
-        list[str] | None, typer.Option(metavar=RULE, help="These rank a little lower.")
-    ] = None,
-    mute: Annotated[
-        list[str] | None,
-        typer.Option(metavar=RULE, help="These are not used unless they are asked for."),
-    ] = None,
-    length: Annotated[
-        str | None, typer.Option(help="short, normal or long; empty: the setting.")
-    ] = None,
-    persona: Annotated[
-        str | None, typer.Option(metavar="ID", help="A persona of the home; empty: none.")
-    ] = None,
-    collection: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Asked where none is named; empty: all.")
-    ] = None,
-    learn: Annotated[
-        bool | None,
-        typer.Option("--learn/--forget", help="Let ratings add to this, or drop what they added."),
-    ] = None,
-    revoke: Annotated[
-        list[str] | None,
-        typer.Option(metavar="DOCUMENT", help="Take back what was learned about a document."),
-    ] = None,
 ) -> None:
-    """Show what you prefer, or change it."""
-    given = {
-        "preferred": _rules(prefer),
-        "lowered": _rules(lower),
-        "muted": _rules(mute),
-        "length": length,
-        "persona": persona,
-        "collection": collection,
-        "consent": learn,
-        "revoke": tuple(revoke or ()),
-    }
+    """Show what you prefer, or set one thing in place of what it was."""
+    terminal = terminal_of(context)
+    several = name in ("preferred", "lowered", "muted", "revoke", "restore")
+    given = values or []
     try:
-        change = PreferencesChange.model_validate(given)
+        told: object = given if several else " ".join(given)
+        change = PreferencesChange.model_validate({name: told} if name else {})
     except ValidationError as error:
         first = error.errors()[0]
         raise RequestError(f"{first['loc'][0]}: {first['msg']}") from error
-    terminal = terminal_of(context)
     with terminal.open() as kb:
-        if change != PreferencesChange():
+        if name:
             change_preferences(kb, kb.asker.owner, change)
         body = preferences_body(kb, kb.asker.owner)
     terminal.show(body, _print_preferences)
-
-
-def _rules(given: list[str] | None) -> tuple[str, ...] | None:
-    return None if given is None else tuple(one for one in given if one.strip())
 
 
 def _print_preferences(console: Console, body: PreferencesBody) -> None:

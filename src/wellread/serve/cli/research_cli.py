@@ -138,12 +138,7 @@ class ResearchFace:
         return self.terminal.json or self.events
 
     def ask(self, request: ResearchRequest, *, yes: bool, only_plan: bool) -> None:
-        """Plan, ask where that is needed, and follow the plan.
-
-        Raises:
-            RequestError: the plan needs a yes, and there is nobody to ask.
-            Exit: it was refused.
-        """
+        """Plan, ask where that is needed, and follow the plan."""
         plan = anyio.run(plan_research, self.kb, request)
         if only_plan:
             self.terminal.show(plan, _print_plan)
@@ -171,11 +166,7 @@ class ResearchFace:
             self._print(report)
 
     def cancel(self, run: ResearchRun) -> None:
-        """Ask a run to stop.
-
-        Raises:
-            RequestError: it has ended.
-        """
+        """Ask a run to stop."""
         state = cancel_run(self.kb, run)
         if state is None:
             raise RequestError(f"research {run.id} has ended", hint=f"--show {run.id}")

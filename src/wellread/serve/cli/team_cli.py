@@ -376,11 +376,7 @@ def noted(accounts: Accounts, what: str) -> None:
 def password_for(terminal: Terminal, name: str, *, from_stdin: bool) -> str:
     """A new password: asked for twice, or the first line of standard input.
 
-    Never from the command line: that is in the shell's history and in the list of processes.
-
-    Raises:
-        RequestError: there is neither a person nor a line.
-    """
+    Never from the command line: that is in the shell's history and in the list of processes."""
     if from_stdin:
         line = sys.stdin.readline().rstrip("\r\n")
         if not line:

@@ -261,21 +261,13 @@ class PageImages:
         self._lock = threading.Lock()
 
     def sizes(self, path: Path) -> list[PageSize]:
-        """The size of every page.
-
-        Raises:
-            SourceError: the file cannot be opened as a PDF.
-        """
+        """The size of every page."""
         with self._lock, _opened(path) as document:
             found = [document.get_page_size(number) for number in range(len(document))]
         return [PageSize(width=width, height=height) for width, height in found]
 
     def png(self, path: Path, number: int) -> bytes:
-        """Page ``number`` (from 1) as a PNG.
-
-        Raises:
-            SourceError: there is no such page, or the file cannot be opened as a PDF.
-        """
+        """Page ``number`` (from 1) as a PNG."""
         with self._lock, _opened(path) as document:
             if not 1 <= number <= len(document):
                 raise SourceError(path.as_uri(), f"it has no page {number}")

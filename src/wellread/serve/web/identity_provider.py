@@ -46,12 +46,7 @@ class IdentityProvider:
         self._asking = asyncio.Lock()
 
     async def begin(self, redirect: str, target: str) -> tuple[str, SignInAttempt]:
-        """Where to send somebody, and what has to come back with them.
-
-        Raises:
-            ProviderGoneError: the provider cannot be reached.
-            SettingsError: the extra is not installed.
-        """
+        """Where to send somebody, and what has to come back with them."""
         facts, _ = await self._known()
         attempt = SignInAttempt(
             state=new_secret(), nonce=new_secret(), verifier=new_secret(), target=target
@@ -65,13 +60,7 @@ class IdentityProvider:
         return str(address), attempt
 
     async def finish(self, code: str, attempt: SignInAttempt, redirect: str) -> Identity:
-        """Who has come back with this code.
-
-        Raises:
-            ProviderError: the provider refuses the code, or says what is not to be believed.
-            ProviderGoneError: it cannot be reached, or does not answer as one.
-            SettingsError: the extra is not installed.
-        """
+        """Who has come back with this code."""
         from authlib.common.errors import AuthlibBaseError  # noqa: PLC0415 - an extra
 
         facts, keys = await self._known()

@@ -35,7 +35,6 @@ from wellread.store.schema.stored_values import (
     ApiKey,
     Rights,
     User,
-    WebSession,
 )
 
 router = page_router()
@@ -222,21 +221,9 @@ def _note(door: Door, request: Request, action: str, user: User) -> None:
     door.accounts.audit.write(Deed(action=action, user_id=user.id, address=address))
 
 
-class Browser(
-    PlainShape,
-    line="""id=session.id agent=session.agent created_at=session.created_at
-    used_at=session.used_at current""",
-):
-    """A browser that is signed in; ``current``: this one."""
-
-    session: WebSession
-    current: bool
-
-
 class AccountBody(
     PlainShape,
-    line="""name=user.name role=user.role local=user.local groups collections keys
-    browsers""",
+    line="name=user.name role=user.role local=user.local groups collections keys",
 ):
     """Somebody's own account."""
 
@@ -244,7 +231,6 @@ class AccountBody(
     groups: tuple[str, ...]
     collections: tuple[str, ...] | None
     keys: tuple[ApiKey, ...]
-    browsers: tuple[Browser, ...]
 
 
 class KeyForm(StrictModel):
@@ -303,15 +289,9 @@ def revoke_key(door: Doorway, held: Held, key_id: str) -> Response:
 
 
 @router.post("/account/sessions/end")
-def end_sessions(
-    door: Doorway, held: Held, session: Annotated[str, Form(max_length=100)] = ""
-) -> Response:
-    """Sign one browser out, or all of them."""
-    user = own_user(held)
-    if session:
-        door.accounts.sessions.end(session, user.id)
-    else:
-        door.accounts.sessions.end_all(user.id)
+def end_sessions(door: Doorway, held: Held) -> Response:
+    """Sign all browsers out."""
+    door.accounts.sessions.end_all(own_user(held).id)
     return RedirectResponse("/account", status_code=303)
 
 
@@ -330,11 +310,7 @@ def forget(
 
 
 def own_user(held: Rights) -> User:
-    """Who is signed in.
-
-    Raises:
-        RequestError: nobody is, since there are no users.
-    """
+    """Who is signed in."""
     if held.user is None:
         raise RequestError(
             "there are no users here", hint="make the first: wellread users add NAME --role admin"
@@ -350,10 +326,6 @@ def _page(request: Request, door: Door, held: Rights, made: NewKeyBody | None = 
         groups=tuple(one.name for one in door.accounts.groups.of(user.id)),
         collections=tuple(sorted(reads)) if isinstance(reads, frozenset) else None,
         keys=tuple(door.accounts.keys.of(user.id)),
-        browsers=tuple(
-            Browser(session=one, current=one.id == held.session_id)
-            for one in door.accounts.sessions.of(user.id)
-        ),
     )
     scopes = [one for one in SCOPES if one in SCOPES_OF[user.role]]
     return shown(request, "accounts/account.html", body, made=look_at(made), scopes=scopes)

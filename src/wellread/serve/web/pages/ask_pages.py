@@ -91,11 +91,7 @@ class AskQuery(DatedQuery):
     fresh: bool = False
 
     def question(self) -> Question:
-        """What is asked.
-
-        Raises:
-            RequestError: it is too long, or a limit is none.
-        """
+        """What is asked."""
         if len(self.q) > LONGEST_QUESTION:
             raise RequestError(
                 f"the question has {len(self.q):,} characters", hint=f"ask in {LONGEST_QUESTION:,}"
@@ -371,11 +367,7 @@ def feedback_values(kb: KnowledgeBase, answer: Answer) -> dict[str, Any]:
 
 
 def filled_in(form: Mapping[str, Any], answer: Answer, before: Feedback | None) -> dict[str, Any]:
-    """What the form says beside ``before``, to be given as a change of it.
-
-    Raises:
-        RequestError: a score is no number.
-    """
+    """What the form says beside ``before``, to be given as a change of it."""
     given: dict[str, Any] = {
         "score": _score(form.get("score", "")),
         "comment": str(form.get("comment", "")),

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import mimetypes
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, cast
 from urllib.parse import quote, urlsplit
@@ -15,10 +14,9 @@ from fastapi.responses import FileResponse, Response
 from wellread.errors import SourceError, UnknownNameError
 from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
-from wellread.library.recheck import said_now
 from wellread.serve.features.feature import FAR, StrictModel
 from wellread.serve.guards.route_rules import Kb, note_opened
-from wellread.serve.views import Shape, view_url
+from wellread.serve.views import Shape
 from wellread.serve.web.answer_parts import place_of
 from wellread.serve.web.document_layout import (
     Page,
@@ -29,10 +27,9 @@ from wellread.serve.web.document_layout import (
     shown_pages,
 )
 from wellread.serve.web.rendering import NOT_KEPT, drawn, page_router, shown
-from wellread.store.schema.stored_values import StoredAnswer
 from wellread.types import Document, DocumentFacts, Kind, Locator, PageMark, Span, TimeMark
 from wellread.values.answers import Answer, Citation
-from wellread.values.locators import RECORDINGS, Marks
+from wellread.values.locators import RECORDINGS
 
 router = page_router()
 
@@ -54,23 +51,6 @@ class ViewQuery(StrictModel):
     text: bool = False
 
 
-class ChangedBody(Shape):
-    """A citation of a version that is gone, beside the version that is there.
-
-    ``still``: the quote stands there word for word, at ``now``; otherwise ``now`` is what comes
-    nearest to it, and empty where nothing does.
-    """
-
-    cited_at: datetime
-    quote: str
-    locator: str
-    changed_at: datetime
-    still: bool
-    now: str
-    now_locator: str
-    now_url: str
-
-
 class DocumentViewBody(Shape):
     """A document and the place that is looked at."""
 
@@ -79,7 +59,6 @@ class DocumentViewBody(Shape):
     kind: Kind
     version: str
     changed: bool
-    versions: ChangedBody | None
     outside: bool
     locator: str
     place: Locator | None
@@ -100,7 +79,6 @@ class _Cited:
     answer: Answer | None
     changed: bool
     outside: bool
-    versions: ChangedBody | None = None
 
 
 def _images(request: Request) -> PageImages:
@@ -129,8 +107,6 @@ def view(
         return drawn(request, missing, {"cited": gone}, status=404)
     note_opened(request, known.id)
     cited = _cited(document, known, asked, answer[1] if answer else None)
-    if cited.changed and answer:
-        cited = _both_versions(kb, document, known, cited, answer, asked.citation)
     page = page_of(document, cited.span, cited.others)
     pages = () if asked.text else _pages(kb, images, document, known, cited)
     media = media_address(document, known)
@@ -184,35 +160,6 @@ def _cited(
     )
 
 
-def _both_versions(
-    kb: KnowledgeBase,
-    document: Document,
-    live: DocumentFacts,
-    cited: _Cited,
-    answer: tuple[StoredAnswer, Answer],
-    number: int,
-) -> _Cited:
-    """With what was cited and what is there now; marked where it is the same words."""
-    citation = cited.by_number.get(number)
-    written = kb.catalogue.changed_at([live.id])
-    if citation is None or live.id not in written:
-        return cited
-    passages = kb.catalogue.passages_of([live.id])
-    now = said_now(citation, document, passages, written[live.id])
-    locator = Marks(document.marks).locate(now.span).label if now.span else ""
-    versions = ChangedBody(
-        cited_at=answer[0].created_at,
-        quote=citation.quote,
-        locator=citation.locator.label,
-        changed_at=now.changed_at,
-        still=now.still,
-        now=now.span.of(document.text) if now.span else "",
-        now_locator=locator,
-        now_url=view_url(live.id, live.version, now.span) if now.span else "",
-    )
-    return replace(cited, versions=versions, span=now.span if now.still else None)
-
-
 def _span(document: Document, start: int | None, end: int | None) -> Span | None:
     """The cited span, or None when it does not lie in the text."""
     begin = start or 0
@@ -244,7 +191,6 @@ def _body(
         facts,
         document_id=facts.id,
         changed=cited.changed,
-        versions=cited.versions,
         outside=cited.outside,
         locator=page.locator.label if page.locator else "",
         place=page.locator,

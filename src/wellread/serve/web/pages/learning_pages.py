@@ -9,13 +9,11 @@ from fastapi import Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import BeforeValidator, ValidationError
 
-from wellread.errors import RequestError, UnknownNameError
-from wellread.kb import KnowledgeBase
+from wellread.errors import RequestError
 from wellread.kb.language_models import dollars
 from wellread.learning.asking_again import ask_again
-from wellread.learning.coverage_grid import Cell, Grid, coverage_grid
+from wellread.learning.coverage_grid import Cell, coverage_grid
 from wellread.learning.metric_report import PeriodName
-from wellread.library.named_things import listed
 from wellread.serve.features import gaps_and_coverage
 from wellread.serve.features.feature import Many, Offset, RowNumber
 from wellread.serve.features.figures import MetricsBody, report_of
@@ -34,46 +32,22 @@ from wellread.serve.features.gaps_and_coverage import (
 )
 from wellread.serve.features.people import PreferencesChange, change_preferences, preferences_body
 from wellread.serve.guards.route_rules import Kb, WholeKb
-from wellread.serve.views import Shape, look_at
+from wellread.serve.views import look_at
 from wellread.serve.web.answer_parts import limit_choices
 from wellread.serve.web.charts import part_label, trend_chart
 from wellread.serve.web.rendering import page_router, shown
 from wellread.serve.web.runs import Ingest
-from wellread.store.catalogue.documents.listings import ListedDocument
-from wellread.store.catalogue.preference_records import AskedOf
 from wellread.store.schema.stored_values import GapStatus
-from wellread.types import Filters
 
 router = page_router()
-MOST_DOCUMENTS, MOST_ASKED = 50, 20
 LEVELS = (1, 2, 4, 8, 16)  # least number of documents of each shade
 
 
 # Dimensions that are parameters of the lists of documents by themselves.
-class CoveragePageQuery(CoverageQuery):
-    """The coverage; with ``row`` and ``column`` one cell of it."""
-
-    row: str = ""
-    column: str = ""
-
-
-class CellPageBody(Shape):
-    """One cell: documents and questions, the first of them."""
-
-    by: tuple[str, ...]
-    cell: Cell
-    documents: tuple[ListedDocument, ...]
-    asked: tuple[AskedOf, ...]
-
-
 @router.get("/coverage")
-def coverage_page(
-    kb: Kb, request: Request, asked: Annotated[CoveragePageQuery, Query()]
-) -> Response:
-    """The heat map and the gaps; or a cell."""
+def coverage_page(kb: Kb, request: Request, asked: Annotated[CoverageQuery, Query()]) -> Response:
+    """The heat map and the gaps."""
     grid = coverage_grid(kb, asked.filters(), asked.dimensions, owner=kb.asker.owner)
-    if asked.row or asked.column:
-        return _cell_page(kb, request, asked, grid)
     body = CoverageBody(grid=grid)
     rows, columns = most_filled(body)
     cells = {(one.row, one.column): one for one in grid.cells}
@@ -82,39 +56,14 @@ def coverage_page(
         "coverage.html",
         body,
         asked=asked,
-        given=_given(asked, grid),
+        given=asked.model_dump(by_alias=True, exclude_defaults=True) | {"by": list(grid.by)},
         choices=limit_choices(kb),
         sentence=coverage_sentence(body),
         columns=columns,
         lines=[(row, [_drawn(cells[row, column]) for column in columns]) for row in rows],
         left_out=left_out(body, rows, columns),
-        gaps=[(look_at(one), gap_words(one)) for one in body.gaps[:MOST_GAPS]],
+        gaps=[gap_words(one) for one in body.gaps[:MOST_GAPS]],
     )
-
-
-def _cell_page(
-    kb: KnowledgeBase, request: Request, asked: CoveragePageQuery, grid: Grid
-) -> Response:
-    cell = grid.cell(asked.row, asked.column)
-    if cell is None:
-        raise UnknownNameError(
-            f"there is no cell {asked.row!r} × {asked.column!r}", hint="/coverage shows them all"
-        )
-    first = Filters(document_ids=cell.document_ids[:MOST_DOCUMENTS] or ("",))
-    page = listed(kb, first, limit=MOST_DOCUMENTS)
-    body = CellPageBody(
-        by=grid.by,
-        cell=cell,
-        documents=page.documents,
-        asked=tuple(grid.asked[place] for place in cell.asked[:MOST_ASKED]),
-    )
-    return shown(request, "coverage_cell.html", body, given=_given(asked, grid))
-
-
-def _given(asked: CoveragePageQuery, grid: Grid) -> dict[str, object]:
-    """What the links of the page keep."""
-    plain = asked.model_dump(by_alias=True, exclude_defaults=True, exclude={"row", "column"})
-    return {**plain, "by": list(grid.by)}
 
 
 def _drawn(cell: Cell) -> tuple[Any, str, int]:
