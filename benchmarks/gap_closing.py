@@ -241,7 +241,7 @@ def many(kb: KnowledgeBase, folder: Path) -> dict[str, Any]:
         clusters_of(kb)
     for name in ("page of clusters, cold", "page of clusters, warm"):
         with _timed(seconds, name):
-            gaps(kb, None, 20)
+            gaps_and_coverage.gaps(kb, None, 20)
     return {
         "gaps": len(gaps),
         "new documents": len(arrived),
