@@ -48,6 +48,7 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.learning import asking_again
 from wellread.learning.asking_again import Reasked, add, ask_again, could_answer
 from wellread.learning.gap_clusters import clusters_of
+from wellread.serve.features import gaps_and_coverage
 from wellread.store.schema.stored_values import Gap
 from wellread.values.answers import Answer, Question
 
