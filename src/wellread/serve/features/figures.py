@@ -8,7 +8,6 @@ person: they are names of ours (outcome, step, verdict, …) and of providers an
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 
@@ -23,7 +22,6 @@ from prometheus_client.core import (
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
-from wellread.evaluation.scores import percentile
 from wellread.kb import KnowledgeBase
 from wellread.learning.metric_report import MetricReport, PeriodName, Ratings, metrics
 from wellread.serve.features.feature import FeatureRouter
@@ -126,42 +124,6 @@ def report_of(kb: KnowledgeBase, period: PeriodName, since: str, until: str) -> 
     """
     start, end = window_of(since, until, hint="swap the two dates")
     return metrics(kb, period, start, end)
-
-
-class StepLatency(PlainShape):
-    """Seconds of one step: half of the ``answers`` that have it took less than ``median``."""
-
-    name: str
-    answers: int
-    median: float
-    p95: float
-
-
-ANSWERS_MEASURED = 200
-
-
-def step_latencies(kb: KnowledgeBase) -> tuple[StepLatency, ...]:
-    """Each step of the newest stored answers, the slowest first.
-
-    A step that an answer went through several times (a question in parts) counts once, as the sum.
-    """
-    found: defaultdict[str, list[float]] = defaultdict(list)
-    for steps in kb.catalogue.sessions.steps(kb.asker.owner, ANSWERS_MEASURED):
-        seconds: defaultdict[str, float] = defaultdict(float)
-        for step in steps:
-            seconds[step.name] += step.seconds
-        for name, taken in seconds.items():
-            found[name].append(taken)
-    bodies = (
-        StepLatency(
-            name=name,
-            answers=len(taken),
-            median=round(percentile(taken, 0.5), 4),
-            p95=round(percentile(taken, 0.95), 4),
-        )
-        for name, taken in found.items()
-    )
-    return tuple(sorted(bodies, key=lambda one: (-one.median, -one.p95, one.name)))
 
 
 # --- for Prometheus --------------------------------------------------------------------------
