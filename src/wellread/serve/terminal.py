@@ -242,9 +242,9 @@ class Terminal:
 
         return kb.open_kb(home or self.home_folder(), overrides=overrides)
 
-    def open_current(self, *, overrides: Overrides | None = None) -> KnowledgeBase:
+    def open_current(self) -> KnowledgeBase:
         """Open it, and say so when the index is damaged, or another than the settings ask for."""
-        return self._checked(self.open(overrides=overrides), to_ask=False)
+        return self._checked(self.open(), to_ask=False)
 
     def open_to_ask(self) -> KnowledgeBase:
         """Open it for questions, which need something to answer from."""
