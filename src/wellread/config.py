@@ -505,25 +505,6 @@ def load_settings(
         ) from error
 
 
-def settings_origins(home: Path, environ: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Where each setting's value comes from: ``default``, the settings file, or a variable's name.
-
-    Raises:
-        SettingsError: the file is not YAML.
-    """
-    environ = os.environ if environ is None else environ
-    in_file = _from_file(home / SETTINGS_FILE)
-    aliases = {f"{section}.{name}": alias for alias, (section, name) in ALIASES.items()}
-    origins = {}
-    for row in settings_table():
-        section, _, name = row.name.partition(".")
-        named = (row.variable, aliases.get(row.name, ""))  # the stronger first
-        variable = next((one for one in named if one and environ.get(one)), "")
-        kept = SETTINGS_FILE if name in in_file.get(section, {}) else "default"
-        origins[row.name] = variable or kept
-    return origins
-
-
 def write_setting(home: Path, name: str, value: str) -> None:
     """Put one value into the settings file of ``home``; what else stands there stays.
 

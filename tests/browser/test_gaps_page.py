@@ -51,13 +51,3 @@ def test_a_gap_is_planned_suggested_and_closes_by_itself(
     assert check(page) == {}
     page.get_by_role("link", name="The new answer").click()
     expect(page.locator("article.answer")).to_contain_text("Ilse Marrane")
-
-
-def test_what_is_asked_often(watched: Watched, site: str) -> None:
-    page = watched.page
-    for _ in range(2):
-        ask(page, site, "Who manages the tool library?")
-    page.goto(f"{site}/gaps")
-    page.get_by_role("link", name="What is asked often").click()
-    expect(page.get_by_role("link", name="Who manages the tool library?")).to_be_visible()
-    assert check(page) == {}

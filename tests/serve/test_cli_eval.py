@@ -127,9 +127,6 @@ def test_a_case_that_fails_is_told_and_scores_zero(
     [
         (["none.jsonl"], "none.jsonl cannot be read"),
         (["SET", "--topic", "mars"], "no collection named 'mars'"),
-        (["SET", "-o", "fusion=rrf"], "'fusion=rrf' is not a setting"),
-        (["SET", "-o", "retrieval.fusion=best"], "setting retrieval.fusion"),
-        (["SET", "-o", "retrieval.fuse=rrf"], "setting retrieval.fuse"),
         (["SET", "--gate", "none.yaml"], "none.yaml cannot be read"),
         (["SET", "--report", "no folder/run.md"], "its folder is not there"),
     ],

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import partial, reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 from rich.console import Console
@@ -31,7 +31,7 @@ from wellread.values.locators import format_time
 
 if TYPE_CHECKING:  # the stores and models, which `--help` must not load
     from wellread.config import Settings
-    from wellread.kb import Given, KnowledgeBase
+    from wellread.kb import KnowledgeBase
     from wellread.store.base import Fingerprint
 
 logger = logging.getLogger(__name__)
@@ -135,7 +135,7 @@ def fields_of(line: str) -> list[tuple[str, str, str]]:
     return found
 
 
-def _looked_at(value: object) -> Any:
+def _look_at(value: object) -> Any:
     from wellread.serve.views import look_at  # noqa: PLC0415 - loads pydantic
 
     return look_at(value)
@@ -154,7 +154,7 @@ def _at(looked: Any, path: str) -> Any:
 
 def table_of(items: Iterable[object], line: str) -> Table:
     """A row for each item, without columns in which nothing stands; ``:bar``: bars of one scale."""
-    looked = [_looked_at(item) for item in items]
+    looked = [_look_at(item) for item in items]
     columns, held = [], []
     for heading, path, form in fields_of(line):
         values = [_at(each, path) for each in looked]
@@ -195,9 +195,9 @@ def print_rows(console: Console, items: Sequence[object], line: str, title: str 
 
 def print_facts(console: Console, value: object, line: str) -> None:
     """A line for each fact of ``value`` that there is, under its name."""
-    looked = _looked_at(value)
+    looked = _look_at(value)
     for heading, path, form in fields_of(line):
-        told = in_words(_at(looked, path), form)
+        told = " ".join(in_words(_at(looked, path), form).split())
         if told:
             shown = Text.assemble((f"{heading}: ", "bold"), (harmless(told), STYLES.get(told, "")))
             console.print(shown, soft_wrap=True)
@@ -234,48 +234,48 @@ class Terminal:
     err: Console = field(default_factory=partial(_console, stderr=True))
 
     def open(
-        self,
-        home: Path | None = None,
-        *,
-        overrides: Overrides | None = None,
-        **given: Unpack[Given],
+        self, home: Path | None = None, *, overrides: Overrides | None = None
     ) -> KnowledgeBase:
         """Open the knowledge base of ``home``, of the home named, or of the default one."""
         # Loading the stores takes most of a second, which `--help` must not wait for.
         from wellread import kb  # noqa: PLC0415
 
-        return kb.open_kb(home or self.home_folder(), overrides=overrides, **given)
+        return kb.open_kb(home or self.home_folder(), overrides=overrides)
 
-    def open_current(self, *, overrides: Overrides | None = None) -> KnowledgeBase:
+    def open_current(self) -> KnowledgeBase:
         """Open it, and say so when the index is damaged, or another than the settings ask for."""
-        return self._looked_at(self.open(overrides=overrides), warn_if_damaged)
+        return self._checked(self.open(), to_ask=False)
 
-    def open_to_ask(self, *, overrides: Overrides | None = None) -> KnowledgeBase:
+    def open_to_ask(self) -> KnowledgeBase:
         """Open it for questions, which need something to answer from."""
         from wellread.config import load_settings  # noqa: PLC0415 - loads pydantic
         from wellread.kb.home_catalogue import is_unused  # noqa: PLC0415 - as above
 
         home = self.home_folder()
-        if is_unused(home, load_settings(home, overrides).catalogue.url):
+        if is_unused(home, load_settings(home).catalogue.url):
             raise RequestError(EMPTY, hint=ADD)
-        opened = self.open(overrides=overrides)
+        opened = self.open()
         opened.prepare()
-        self._looked_at(opened, warn_if_lacking)
+        self._checked(opened, to_ask=True)
         if opened.catalogue.reindexing.live() is None:
             opened.close()
             raise RequestError(EMPTY, hint=ADD)
         return opened
 
-    def _looked_at(
-        self, kb: KnowledgeBase, look: Callable[[KnowledgeBase], object]
-    ) -> KnowledgeBase:
+    def _checked(self, kb: KnowledgeBase, *, to_ask: bool) -> KnowledgeBase:
+        """``kb`` after a look at its index, without which not all can be done, but no question."""
         try:
             warn_if_outdated(kb)
             if kb.place.upgraded:
                 from wellread.ingest.pipeline.commit import bring_in_step  # noqa: PLC0415 - rare
 
                 bring_in_step(kb)
-            look(kb)
+            warn_if_lacking(kb)
+        except DamageError as error:
+            if to_ask:
+                kb.close()
+                raise
+            logger.warning("%s", error)
         except BaseException:
             kb.close()
             raise
@@ -357,14 +357,6 @@ def warn_if_outdated(kb: KnowledgeBase) -> None:
         made,
         asked,
     )
-
-
-def warn_if_damaged(kb: KnowledgeBase) -> None:
-    """``warn_if_lacking``, and say so when the index cannot be opened: not all needs it."""
-    try:
-        warn_if_lacking(kb)
-    except DamageError as error:
-        logger.warning("%s", error)
 
 
 def warn_if_lacking(kb: KnowledgeBase) -> None:

@@ -186,9 +186,6 @@ EXAMPLES: dict[str, list[Example]] = {
     "POST /answers/{answer_id}/feedback/remove": form("/answers/{f_answer}/feedback/remove"),
     "GET /conversations": page("/conversations", {}, {"query": "plinkerby"}),
     "GET /conversations/{session_id}": page("/conversations/{f_session}"),
-    "POST /conversations/{session_id}/rename": form(
-        "/conversations/{f_session}/rename", {"title": "x"}
-    ),
     "POST /conversations/{session_id}/remove": form("/conversations/{f_session}/remove"),
     "GET /view/{document_id}": page(
         "/view/{f_document}",
@@ -236,7 +233,6 @@ EXAMPLES: dict[str, list[Example]] = {
     "GET /entities/{name:path}": page("/entities/Marquemoth") + page("/entities/Osprey"),
     "GET /coverage": page("/coverage", {}, {"collection": "obsidianvault"}),
     "GET /gaps": page("/gaps"),
-    "POST /gaps/ask": form("/gaps/ask"),
     "GET /gaps/{cluster_id}": page("/gaps/{f_gap}"),
     "POST /gaps/{gap_id}/status": form(
         "/gaps/{f_gap}/status", {"status": "closed", "cluster": "{f_gap}"}

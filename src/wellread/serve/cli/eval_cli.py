@@ -47,10 +47,6 @@ Depths = Annotated[
     list[int] | None,
     typer.Option("--k", min=1, max=DEEPEST, help="Depth of recall; repeatable. [default: 5 10]"),
 ]
-SetForRun = Annotated[
-    list[str] | None,
-    typer.Option("-o", metavar="NAME=VALUE", help="A setting for this run only; repeatable."),
-]
 GateFile = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Thresholds that the figures must reach.")
 ]
@@ -70,7 +66,6 @@ def eval_(  # noqa: PLR0913 - Typer reads the options from the signature
         bool, typer.Option("--retrieval-only", help="Measure what is found, write no answers.")
     ] = False,
     k: Depths = None,
-    option: SetForRun = None,
     gate: GateFile = None,
     report: PageFile = None,
 ) -> None:
@@ -84,9 +79,8 @@ def eval_(  # noqa: PLR0913 - Typer reads the options from the signature
     # Everything that can be wrong with the files is told before the long part begins.
     chosen = read_cases(cases)[: limit or None]
     thresholds = read_gate(gate) if gate else []
-    overrides = _overrides(option or [])
     _check_folder(report)
-    with terminal.open_current(overrides=overrides) as kb:
+    with terminal.open_current() as kb:
         measured = _measured(
             terminal,
             kb,
@@ -125,18 +119,6 @@ def _measured(  # noqa: PLR0913 - the options of a run
     with counted(terminal, state) as on_case:
         scored = evaluate(kb, chosen, depths=looked, retrieval_only=retrieval_only, on_case=on_case)
     return report_of(name, base_of(kb), scored, looked, retrieval_only=retrieval_only)
-
-
-def _overrides(options: Sequence[str]) -> dict[str, dict[str, str]]:
-    """``retrieval.fusion=rrf`` as settings."""
-    found: dict[str, dict[str, str]] = {}
-    for each in options:
-        name, equals, value = each.partition("=")
-        section, dot, setting = name.strip().partition(".")
-        if not (equals and dot and section and setting):
-            raise RequestError(f"{each!r} is not a setting", hint="write -o retrieval.fusion=rrf")
-        found.setdefault(section, {})[setting] = value.strip()
-    return found
 
 
 def _check_folder(path: Path | None) -> None:

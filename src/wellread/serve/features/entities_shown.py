@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from itertools import groupby
 from typing import Annotated, Literal
 
 from fastapi import Query
@@ -74,21 +73,6 @@ class EntityLine(
     node: EntityNode
     relations: int
     total: MentionTotal
-
-
-class EntityTypeBody(Shape):
-    """Entities of one type, the most often named first; ``count`` is of all of them."""
-
-    type: str
-    count: int
-    entities: tuple[EntityLine, ...]
-
-
-class EntityListBody(Shape):
-    """Every type of entity with its count."""
-
-    count: int
-    types: tuple[EntityTypeBody, ...]
 
 
 class EntitiesBody(Shape):
@@ -184,30 +168,6 @@ def _window(one: MentioningDocument) -> Span:
     return Span(start=start, end=min(one.document.characters, one.first.end + AROUND))
 
 
-def entity_list_body(
-    kb: KnowledgeBase,
-    collections: Sequence[str],
-    types: Sequence[str] | None,
-    limit: int,
-    *,
-    part: str = "",
-) -> EntityListBody:
-    """Types with their counts, and at most ``limit`` entities of each.
-
-    Args:
-        part: only those of which a name or the id has this in it.
-    """
-    nodes, lines = _lines(kb, collections, types, part)
-    grouped: list[EntityTypeBody] = []
-    for sort, group in groupby(nodes, key=lambda node: node.type):
-        members = [lines(node) for node in group]
-        members.sort(key=lambda line: -line.total.documents)
-        grouped.append(
-            EntityTypeBody(type=sort, count=len(members), entities=tuple(members[:limit]))
-        )
-    return EntityListBody(count=len(nodes), types=tuple(grouped))
-
-
 def entities_body(
     kb: KnowledgeBase,
     collections: Sequence[str],
@@ -217,16 +177,26 @@ def entities_body(
     part: str = "",
     order: EntityOrder = "mentions",
 ) -> EntitiesBody:
-    """A part of the list of entities; ``page``: limit and offset. The other arguments as above."""
-    nodes, lines = _lines(kb, collections, types, part)
-    there = {node.type for node in kb.catalogue.graph.entities(collections)}
+    """A part of the list of entities; ``page``: limit and offset; ``part``: of a name or the id."""
+    graph = kb.catalogue.graph
+    there = {node.type for node in graph.entities(collections)}
     for unknown in sorted(set(types or ()) - there):
         known = ", ".join(sorted(filter(None, there))) or "none"
         raise UnknownNameError(
             f"there is no entity of the type {unknown!r}", hint=f"known: {known}"
         )
     limit, offset = page
-    found = [lines(node) for node in nodes]
+    wanted, none = key_of(part), MentionTotal(documents=0, mentions=0)
+    totals, degrees = graph.mention_totals(collections), graph.degrees(collections)
+    found = [
+        EntityLine(
+            node=node,
+            relations=degrees.get((node.collection, node.id), 0),
+            total=totals.get((node.collection, node.id), none),
+        )
+        for node in graph.entities(collections, types)
+        if _has(node, wanted)
+    ]
     found.sort(key=lambda line: (line.node.title.casefold(), line.node.collection, line.node.id))
     if order != "title":
         mentions = order == "mentions"
@@ -234,26 +204,9 @@ def entities_body(
     return EntitiesBody(
         total=len(found),
         offset=offset,
-        types=dict(sorted(Counter(node.type for node in nodes).items())),
+        types=dict(sorted(Counter(line.node.type for line in found).items())),
         entities=tuple(found[offset : offset + limit]),
     )
-
-
-def _lines(
-    kb: KnowledgeBase, collections: Sequence[str], types: Sequence[str] | None, part: str
-) -> tuple[list[EntityNode], Callable[[EntityNode], EntityLine]]:
-    """The entities that are listed, by type and title, and what makes a line of one."""
-    graph = kb.catalogue.graph
-    wanted = key_of(part)
-    nodes = [one for one in graph.entities(collections, types) if _has(one, wanted)]
-    totals, degrees = graph.mention_totals(collections), graph.degrees(collections)
-    none = MentionTotal(documents=0, mentions=0)
-
-    def line(node: EntityNode) -> EntityLine:
-        key = (node.collection, node.id)
-        return EntityLine(node=node, relations=degrees.get(key, 0), total=totals.get(key, none))
-
-    return nodes, line
 
 
 def _has(node: EntityNode, key: str) -> bool:

@@ -94,7 +94,6 @@ edit   POST    /answers/{answer_id}/feedback
 edit   POST    /answers/{answer_id}/feedback/remove
 read   GET     /conversations
 read   GET     /conversations/{session_id}
-ask    POST    /conversations/{session_id}/rename
 ask    POST    /conversations/{session_id}/remove
 read   GET     /view/{document_id}
 read   GET     /documents/{document_id}/pages/{number}.png
@@ -117,7 +116,6 @@ read   GET     /entities
 read   GET     /entities/{name:path}
 read   GET     /coverage
 read   GET     /gaps
-edit   POST    /gaps/ask
 read   GET     /gaps/{cluster_id}
 edit   POST    /gaps/{gap_id}/status
 admin  GET     /figures

@@ -17,11 +17,10 @@ import platform
 import secrets
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 from typing import Annotated, Literal, cast
 
 from anyio import to_thread
@@ -183,7 +182,7 @@ TOO_MANY = problem_of_status(
 
 
 MOST_ASKED_KEPT = 50
-Action = Literal["add", "sync", "re-ask"]
+Action = Literal["add", "sync"]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -226,14 +225,6 @@ class IngestRuns:
         self._thread.submit(bring_in_step, self._kb)
         self._thread.submit(after_ingest, self._kb)
 
-    def ask_again(self, work: Callable[[], object]) -> Asked:
-        """Put a run that asks open questions again at the end of the queue."""
-        asked = Asked(action="re-ask", collection="", inputs=(), at=datetime.now(UTC))
-        with self._lock:
-            self._asked.appendleft(asked)
-        self._thread.submit(self._carry_out, asked, work)
-        return asked
-
     def open_ones(self, kb: KnowledgeBase | None = None) -> list[Asked]:
         """What waits or runs, and what failed without becoming a job; newest first.
 
@@ -263,15 +254,10 @@ class IngestRuns:
 
     def _run(self, asked: Asked) -> None:
         given: list[Input] = list(asked.inputs)
-        work: Callable[..., object] = (
-            asking_again.sync if asked.action == "sync" else asking_again.add
-        )
-        self._carry_out(asked, partial(work, self._kb, given, collection=asked.collection))
-
-    def _carry_out(self, asked: Asked, work: Callable[[], object]) -> None:
+        work = asking_again.sync if asked.action == "sync" else asking_again.add
         asked.state = "running"
         try:
-            work()
+            work(self._kb, given, collection=asked.collection)
             asked.state = "done"
         except WellreadError as error:
             asked.problem, asked.state = problem_of(error), "failed"

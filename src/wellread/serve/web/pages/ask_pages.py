@@ -10,7 +10,7 @@ from typing import Annotated, Any, cast
 from urllib.parse import urlencode
 
 from anyio import to_thread
-from fastapi import Depends, Form, Header, Query, Request
+from fastapi import Depends, Header, Query, Request
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 from pydantic import Field
 from sse_starlette import EventSourceResponse, ServerSentEvent
@@ -488,16 +488,6 @@ def conversation(kb: Kb, request: Request, session_id: str) -> Response:
         asked=AskQuery(session=facts.id),
         choices=limit_choices(kb),
     )
-
-
-@router.post("/conversations/{session_id}/rename")
-def rename(kb: Kb, session_id: str, title: Annotated[str, Form(max_length=200)]) -> Response:
-    """Give a conversation another title."""
-    facts = known_session(kb, session_id)
-    if not title.strip():
-        raise RequestError("the title is empty", hint="give it a letter at least")
-    kb.catalogue.sessions.rename(facts.id, kb.asker.owner, title.strip())
-    return RedirectResponse("/conversations", status_code=303)
 
 
 @router.post("/conversations/{session_id}/remove")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated, Any, Literal, get_args
 
 from fastapi import Form, Query, Request
@@ -11,7 +10,6 @@ from pydantic import BeforeValidator, ValidationError
 
 from wellread.errors import RequestError
 from wellread.kb.language_models import dollars
-from wellread.learning.asking_again import ask_again
 from wellread.learning.coverage_grid import Cell, coverage_grid
 from wellread.learning.metric_report import PeriodName
 from wellread.serve.features import gaps_and_coverage
@@ -31,12 +29,11 @@ from wellread.serve.features.gaps_and_coverage import (
     suggestion_body,
 )
 from wellread.serve.features.people import PreferencesChange, change_preferences, preferences_body
-from wellread.serve.guards.route_rules import Kb, WholeKb
+from wellread.serve.guards.route_rules import Kb
 from wellread.serve.views import look_at
 from wellread.serve.web.answer_parts import limit_choices
 from wellread.serve.web.charts import part_label, trend_chart
 from wellread.serve.web.rendering import page_router, shown
-from wellread.serve.web.runs import Ingest
 from wellread.store.schema.stored_values import GapStatus
 
 router = page_router()
@@ -88,13 +85,6 @@ def gaps(
         body,
         asked={"status": status, "limit": limit, "offset": offset},
     )
-
-
-@router.post("/gaps/ask")
-def ask(kb: WholeKb, ingest: Ingest) -> Response:
-    """Ask the open questions again; it waits for its turn among the runs."""
-    ingest.ask_again(partial(ask_again, kb))
-    return RedirectResponse("/library/jobs", status_code=303)
 
 
 @router.get("/gaps/{cluster_id}")

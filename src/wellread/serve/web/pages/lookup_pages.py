@@ -14,8 +14,8 @@ from wellread.serve.error_shapes import ProblemError
 from wellread.serve.features import material_found, timelines_shown
 from wellread.serve.features.entities_shown import (
     EntityBody,
+    entities_body,
     entity_body,
-    entity_list_body,
     unknown_entity,
 )
 from wellread.serve.features.feature import (
@@ -147,17 +147,13 @@ def entities(
     scope: Scope,
     type: Annotated[list[str], Query()] = [],  # noqa: B006 - FastAPI copies it
     query: Annotated[str, Query(max_length=500)] = "",
-    limit: Annotated[int, Query(ge=1, le=5_000)] = 20,
+    limit: Annotated[int, Query(ge=1, le=5_000)] = 100,
 ) -> Response:
-    """Entities by type, the most often named first; ``limit`` of each type.
-
-    Args:
-        query: a part of their names.
-    """
+    """Entities, the most often named first; ``query`` is a part of their names."""
     check_collections(kb, Filters(collections=scope))
     wanted = [name for name in type if name]
-    body = entity_list_body(kb, scope, wanted or None, limit, part=query)
-    near = kb.catalogue.graph.near(scope, query) if query and not body.count else []
+    body = entities_body(kb, scope, wanted or None, (limit, 0), part=query)
+    near = kb.catalogue.graph.near(scope, query) if query and not body.total else []
     return shown(
         request,
         "entities.html",
