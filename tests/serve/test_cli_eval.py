@@ -99,16 +99,10 @@ def test_a_gate_decides_the_exit_status(
     assert json.loads(out)["gate"]["passed"] is (code == 0)
 
 
-def test_a_page_and_its_picture_are_written(runner: CliRunner, cases: Path, tmp_path: Path) -> None:
-    path = tmp_path / "my run.md"
-    assert run(runner, cases, "--report", path)[0] == 0
-    page = path.read_text(encoding="utf-8")
-    assert "| recall@5 | 1.000 | 1.000 – 1.000 | 2 |" in page
-    assert "](my%20run.svg)" in page
-    assert path.with_suffix(".svg").read_text(encoding="utf-8").startswith("<svg ")
-    assert run(runner, cases, "--retrieval-only", "--report", tmp_path / "other.md")[0] == 0
-    assert "![" not in (tmp_path / "other.md").read_text(encoding="utf-8")
-    assert not (tmp_path / "other.svg").exists()
+def test_into_a_file_it_is_markdown(runner: CliRunner, cases: Path) -> None:
+    code, out, _ = run(runner, cases)
+    assert code == 0
+    assert "| recall@5 | 1.000 | 1.000 – 1.000 | 2 |" in out
 
 
 def test_a_case_that_fails_is_told_and_scores_zero(
@@ -128,7 +122,6 @@ def test_a_case_that_fails_is_told_and_scores_zero(
         (["none.jsonl"], "none.jsonl cannot be read"),
         (["SET", "--topic", "mars"], "no collection named 'mars'"),
         (["SET", "--gate", "none.yaml"], "none.yaml cannot be read"),
-        (["SET", "--report", "no folder/run.md"], "its folder is not there"),
     ],
 )
 def test_what_is_wrong_is_told_before_the_run(

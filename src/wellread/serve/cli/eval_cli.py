@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import quote
 
 import typer
 
 from wellread.ask.retrieve.search import check_collections
-from wellread.errors import RequestError
 from wellread.evaluation.cases import Case, read_cases
-from wellread.evaluation.markdown import curve, page
+from wellread.evaluation.markdown import page
 from wellread.evaluation.report import (
     DEPTHS,
     Check,
@@ -26,7 +24,6 @@ from wellread.evaluation.report import (
     in_collections,
     read_gate,
     report_of,
-    write_text,
 )
 from wellread.kb import KnowledgeBase
 from wellread.serve.cli.answer_printing import print_markdown
@@ -50,10 +47,6 @@ Depths = Annotated[
 GateFile = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Thresholds that the figures must reach.")
 ]
-PageFile = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Write Markdown, and the calibration curve beside it."),
-]
 
 
 @app.command("eval")
@@ -67,11 +60,12 @@ def eval_(  # noqa: PLR0913 - Typer reads the options from the signature
     ] = False,
     k: Depths = None,
     gate: GateFile = None,
-    report: PageFile = None,
 ) -> None:
     """Measure retrieval, answers, citations and refusals over a set of cases.
 
     Every figure has a 95 % bootstrap interval. Nothing of a run is recorded in the home.
+
+    Into a file it is a report in Markdown.
 
     Exit status: 1 when a threshold of --gate is missed, or a file is not what it should be.
     """
@@ -79,7 +73,6 @@ def eval_(  # noqa: PLR0913 - Typer reads the options from the signature
     # Everything that can be wrong with the files is told before the long part begins.
     chosen = read_cases(cases)[: limit or None]
     thresholds = read_gate(gate) if gate else []
-    _check_folder(report)
     with terminal.open_current() as kb:
         measured = _measured(
             terminal,
@@ -91,8 +84,6 @@ def eval_(  # noqa: PLR0913 - Typer reads the options from the signature
             retrieval_only=retrieval_only,
         )
     checks = check(measured, thresholds)
-    if report:
-        _write_page(report, measured, checks)
     _show(terminal, measured, checks)
     if not all(each.passed for each in checks):
         raise typer.Exit(NO_GO)
@@ -119,20 +110,6 @@ def _measured(  # noqa: PLR0913 - the options of a run
     with counted(terminal, state) as on_case:
         scored = evaluate(kb, chosen, depths=looked, retrieval_only=retrieval_only, on_case=on_case)
     return report_of(name, base_of(kb), scored, looked, retrieval_only=retrieval_only)
-
-
-def _check_folder(path: Path | None) -> None:
-    """Refuse a file that could not be written after the long part."""
-    if path and not path.absolute().parent.is_dir():
-        raise RequestError(f"{path} cannot be written: its folder is not there")
-
-
-def _write_page(path: Path, report: Report, checks: Sequence[Check]) -> None:
-    picture = path.with_suffix(".svg") if report.curve else None
-    if picture:
-        write_text(picture, curve(report.curve))
-    address = quote(picture.name) if picture else ""
-    write_text(path, page(report, checks=checks, picture=address))
 
 
 def _show(terminal: Terminal, report: Report, checks: Sequence[Check]) -> None:

@@ -26,7 +26,7 @@ from wellread.learning.asking_again import after_ingest
 from wellread.serve.cli.material_cli import tell_reasked
 from wellread.serve.cli.options import Yes
 from wellread.serve.features.home_and_jobs import size_words
-from wellread.serve.progress import State, counted, status_line
+from wellread.serve.progress import State, counted
 from wellread.serve.stopping import INTERRUPTED
 from wellread.serve.terminal import (
     Terminal,
@@ -128,8 +128,8 @@ def export(
 ) -> None:
     """Write the whole knowledge base into one file, for backup and for moving."""
     terminal = terminal_of(context)
-    with terminal.open() as kb, status_line(terminal) as tell:
-        report = export_home(kb, file.expanduser().absolute(), on_file=tell)
+    with terminal.open() as kb:
+        report = export_home(kb, file.expanduser().absolute())
     held = f"{report.documents:,} documents with {report.passages:,} passages"
     terminal.say(report, f"{held} in {report.path} ({size_words(report.size)})")
 
@@ -179,10 +179,7 @@ def import_(
     terminal = terminal_of(context)
     home, path = terminal.home_folder(), file.expanduser().absolute()
     server = load_settings(home).catalogue.url
-    with status_line(terminal) as tell:
-        brought = import_home(
-            path, home, settings=settings, accounts=accounts, server=server, on_file=tell
-        )
+    brought = import_home(path, home, settings=settings, accounts=accounts, server=server)
     with terminal.open() as kb:
         report = verified(kb)
         after_ingest(kb, partial(tell_reasked, terminal))

@@ -180,7 +180,6 @@ def _print_patterns(console: Console, body: QuestionPatterns) -> None:
         "Topics": body.topics,
         "Taxonomy": body.taxonomy,
         "Words": body.terms,
-        f"By {body.unit}": body.periods,
     }
     for title, counts in parts.items():
         print_rows(console, [one for one in counts if one.asked], COUNTED, title)
