@@ -28,6 +28,7 @@ from typer.testing import CliRunner
 from wellread.ask.answer import answer, final
 from wellread.codec import to_plain
 from wellread.config import load_settings
+from wellread.errors import StoreError
 from wellread.ingest.backup import export_home, import_home
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.remove import remove_documents
@@ -179,6 +180,16 @@ def test_an_upgrade_that_breaks_off_leaves_the_catalogue_as_it_was(
     assert everything(path) == before
     monkeypatch.undo()
     Catalogue.open(path).close()
+
+
+def test_documents_that_name_their_readers_are_refused_untouched(tmp_path: Path) -> None:
+    path = unpacked("0007", tmp_path) / "catalogue.db"
+    with closing(sqlite3.connect(path)) as plain, plain:
+        plain.execute("UPDATE documents SET readers = '[\"ana\"]' WHERE title = 'Meeting'")
+    before = everything(path)
+    with pytest.raises(StoreError, match=r"meeting\S+ names who may read it"):
+        Catalogue.open(path)
+    assert everything(path) == before
 
 
 def everything(path: Path) -> list[str]:

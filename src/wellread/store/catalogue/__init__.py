@@ -106,14 +106,12 @@ class Catalogue(CataloguePart):
         *,
         new: bool = True,
         before_upgrade: Callable[[], object] = lambda: None,
-        home: Path | None = None,
     ) -> Catalogue:
         """The catalogue in a file or at a database URL; made or upgraded when needed.
 
         Args:
             new: whether it may be made.
             before_upgrade: called when one of an older release is about to be upgraded.
-            home: the folder of the home that it is the catalogue of.
 
         Raises:
             DamageError: its file is damaged, or it may not be made and has no tables.
@@ -122,7 +120,7 @@ class Catalogue(CataloguePart):
         database = Database(where)
         try:
             with database.alone():
-                _bring_up_to_date(database, new, before_upgrade, home)
+                _bring_up_to_date(database, new, before_upgrade)
         except BaseException:
             database.close()
             raise
@@ -157,7 +155,6 @@ class Catalogue(CataloguePart):
     source = reading(collection_records.source_record)
     known_sources = reading(collection_records.known_sources)
     troubled_sources = reading(collection_records.troubled_sources)
-    moved_sources = reading(collection_records.moved_sources)
     record_sources = writing(collection_records.record_sources)
 
     def remove_sources(self, collection: str, uris: Iterable[str]) -> list[VersionKey]:
@@ -257,7 +254,7 @@ class Catalogue(CataloguePart):
 
 
 def _bring_up_to_date(
-    database: Database, new: bool, before_upgrade: Callable[[], object], home: Path | None
+    database: Database, new: bool, before_upgrade: Callable[[], object]
 ) -> None:
     with database.read() as connection:
         there = inspect(connection).has_table("alembic_version")
@@ -272,6 +269,6 @@ def _bring_up_to_date(
         before_upgrade()
     with database.setting_up() as connection:
         if current in OLD:
-            convert(connection, current, home)
+            convert(connection, current)
         else:
             upgrade(connection)

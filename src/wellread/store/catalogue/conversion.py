@@ -2,13 +2,12 @@
 
 All in the transaction of whoever upgrades: it is done whole, or nothing has changed. Tables get the
 columns and indexes that they lack, answers become rows of their own, and what is not kept any more
-goes. Documents that named their readers move first (``reader_collections``).
+goes. Documents that name their readers are not taken over: rights are per collection.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import (
@@ -30,11 +29,11 @@ from sqlalchemy import (
 from sqlalchemy.schema import CreateColumn
 
 from wellread.codec import from_plain
+from wellread.errors import StoreError
 from wellread.store.catalogue.asking.answer_records import as_it_stands
 from wellread.store.catalogue.asking.answer_rows import kept_answers, rewrite_rows
 from wellread.store.catalogue.asking.research_records import kept_report
 from wellread.store.catalogue.documents.name_records import fill
-from wellread.store.catalogue.reader_collections import move_documents
 from wellread.store.schema.database import chunks
 from wellread.store.schema.tables import HEAD, answers, metadata, research_runs, sessions
 from wellread.values.answers import Answer
@@ -44,21 +43,19 @@ Plain = dict[str, Any]
 _WITH_PARTS = "0003"  # from it on what answers name has parts
 
 
-def convert(connection: Connection, current: str, home: Path | None = None) -> None:
-    """Bring the catalogue of an older schema to that of this release.
+def convert(connection: Connection, current: str) -> None:
+    """Bring the catalogue of an older schema, ``current``, to that of this release.
 
-    Args:
-        current: the schema that it has.
-        home: the folder of the home, whose kept files move with their documents.
+    Raises:
+        StoreError: documents in it name their readers.
     """
     before = inspect(connection)
     named = "document_names" in before.get_table_names()
     old = {name: _columns(before, name) for name in before.get_table_names()}
+    if "readers" in old["documents"]:
+        _check_readers(connection)
     bodies = _with_parts(_bodies(connection), current)
     _add(connection, old)
-    if "readers" in old["documents"]:
-        move_documents(connection, home)
-        bodies = _bodies(connection)
     _indexes(connection)
     _take_out(connection)
     _sessions(connection)
@@ -66,6 +63,18 @@ def convert(connection: Connection, current: str, home: Path | None = None) -> N
         fill(connection)
     _answers(connection, bodies)
     connection.execute(text("UPDATE alembic_version SET version_num = :new"), {"new": HEAD})
+
+
+def _check_readers(connection: Connection) -> None:
+    for table in ("documents", "sources"):
+        named = text(f"SELECT uri FROM {table} WHERE readers IS NOT NULL LIMIT 1")  # noqa: S608
+        if uri := connection.execute(named).scalar():
+            raise StoreError(
+                f"{uri} names who may read it, and rights are per collection now; the home stays "
+                "as it was",
+                hint="open it once with commit 10b69232, which moves such documents into "
+                "collections of their own",
+            )
 
 
 def _columns(found: Inspector, name: str) -> set[str]:

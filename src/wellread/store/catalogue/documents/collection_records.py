@@ -171,9 +171,6 @@ def _key(collection: str) -> str:
     return tagged_hash("words", collection)
 
 
-MOVED_FROM = "moved_from"  # among the settings of a collection: the one that it was split from
-
-
 class Collections(CataloguePart):
     """Settings of collections by name."""
 
@@ -214,13 +211,6 @@ def known_sources(connection: Connection, uris: Iterable[str]) -> set[tuple[str,
     """Pairs of collection and uri that are sources themselves, of the addresses given."""
     statement = select(sources.c.collection, sources.c.uri).where(sources.c.uri.in_(VALUES))
     return {(row.collection, row.uri) for row in rows_in(connection, statement, uris)}
-
-
-def moved_sources(connection: Connection, collection: str) -> dict[str, dict[str, SourceRecord]]:
-    """The sources of the collections that were split from this one (migration 0008), by name."""
-    rows = connection.execute(select(collections.c.name, collections.c.settings))
-    names = sorted(row.name for row in rows if row.settings.get(MOVED_FROM) == collection)
-    return {name: source_records(connection, name) for name in names}
 
 
 def troubled_sources(
