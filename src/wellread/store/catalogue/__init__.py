@@ -7,7 +7,7 @@ what the index may hold too much of is written down before and settled after (``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -57,7 +57,7 @@ from wellread.store.schema.database import (
     writing,
 )
 from wellread.store.schema.postgresql import size
-from wellread.store.schema.stored_values import SourceChange, VersionKey
+from wellread.store.schema.stored_values import VersionKey
 from wellread.store.schema.tables import HEAD
 from wellread.values.reports import Report
 
@@ -132,7 +132,6 @@ class Catalogue(CataloguePart):
 
     def close(self) -> None:
         """Give all connections back."""
-        self.figures.remembered.close()
         self._database.close()
 
     @contextmanager
@@ -170,12 +169,7 @@ class Catalogue(CataloguePart):
         self._database.forget_deleted()
         return list(gone.items())
 
-    def commit(self, changes: Sequence[SourceChange], noted: Collection[VersionKey] = ()) -> None:
-        """See ``document_writes.commit_changes``."""
-        with self._database.read() as connection:
-            looked = document_writes.look_before(connection, changes)
-        with self._database.write() as connection:
-            document_writes.commit_changes(connection, changes, noted, looked)
+    commit = writing(document_writes.commit_changes)
 
     def remove_documents(self, document_ids: Iterable[str]) -> list[VersionKey]:
         """Delete single documents, as ``remove_sources`` does."""
@@ -253,9 +247,7 @@ class Catalogue(CataloguePart):
             research_records.finish_run(connection, run_id, report)
 
 
-def _bring_up_to_date(
-    database: Database, new: bool, before_upgrade: Callable[[], object]
-) -> None:
+def _bring_up_to_date(database: Database, new: bool, before_upgrade: Callable[[], object]) -> None:
     with database.read() as connection:
         there = inspect(connection).has_table("alembic_version")
         current = connection.execute(CURRENT).scalar() if there else None

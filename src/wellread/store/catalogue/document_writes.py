@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,7 +14,7 @@ from wellread.errors import StoreError
 from wellread.identity import document_id, facts_of, version_of
 from wellread.store.catalogue.asking import answer_records, answer_removal
 from wellread.store.catalogue.asking.answer_rows import RemovedWords
-from wellread.store.catalogue.asking.research_records import forget_research, retitle_research
+from wellread.store.catalogue.asking.research_records import forget_research
 from wellread.store.catalogue.documents import collection_records, reindexing
 from wellread.store.catalogue.documents.collection_records import documents_of_sources
 from wellread.store.catalogue.documents.entity_nodes import forget_described
@@ -38,31 +37,10 @@ Row = dict[str, Any]
 FOUND = (tables.mentions, tables.mention_scans)  # in the text of one version
 
 
-@dataclass(frozen=True, slots=True)
-class Looked:
-    """Which answers quote nothing of documents that are going to go.
-
-    Attributes:
-        texts: what those documents say.
-        answers: as ``answer_removal.without_words`` gives it.
-    """
-
-    texts: Sequence[str] = ()
-    answers: Mapping[str, int] = field(default_factory=dict)
-
-
-def look_before(connection: Connection, changes: Sequence[SourceChange]) -> Looked:
-    """Look through all answers before ``commit_changes``, so that no writer waits for it."""
-    texts = list(answer_removal.stored_texts(connection, _gone(connection, changes)))
-    removed = RemovedWords(texts)
-    return Looked(texts, answer_removal.without_words(connection, removed) if removed else {})
-
-
 def commit_changes(
     connection: Connection,
     changes: Sequence[SourceChange],
     noted: Collection[VersionKey] = (),
-    looked: Looked | None = None,
 ) -> None:
     """Flip whole sources to their new content.
 
@@ -73,10 +51,9 @@ def commit_changes(
     Args:
         noted: versions whose rows were written to the index. Their notes must still be there:
             whoever takes the writers' lock settles what is noted, and drops its rows.
-        looked: what ``look_before`` gave; answers that came or changed since are looked at here.
     """
     reindexing.check_noted(connection, noted)
-    _flip(connection, changes, looked or Looked())
+    _flip(connection, changes)
 
 
 def _gone(connection: Connection, changes: Sequence[SourceChange]) -> dict[str, str]:
@@ -97,7 +74,7 @@ def _gone(connection: Connection, changes: Sequence[SourceChange]) -> dict[str, 
     }
 
 
-def _flip(connection: Connection, changes: Sequence[SourceChange], looked: Looked) -> None:
+def _flip(connection: Connection, changes: Sequence[SourceChange]) -> None:
     now = datetime.now(UTC)
     rows = {
         row["id"]: (row, new)
@@ -114,7 +91,7 @@ def _flip(connection: Connection, changes: Sequence[SourceChange], looked: Looke
     changed = [one for one, old in before.items() if old != now_live[one]]
     mark_dirty(connection, changed)
     titles = answer_removal.titles_of(connection, changed)
-    gone_texts = list(answer_removal.stored_texts(connection, gone))
+    removed = RemovedWords(answer_removal.stored_texts(connection, gone))
     gone_titles = set(answer_removal.titles_of(connection, gone).values())
     _clear(connection, before, (table for table, _ in CONTENT))
     _clear(connection, outdated, FOUND)
@@ -124,9 +101,7 @@ def _flip(connection: Connection, changes: Sequence[SourceChange], looked: Looke
     _retitle(connection, {known: (old, rows[known][0]["title"]) for known, old in titles.items()})
     delete_documents(connection, gone)
     if gone:
-        known = looked.answers if gone_texts == looked.texts else {}
-        removed = RemovedWords(gone_texts)
-        forget_words(connection, removed, gone_titles, known)
+        forget_words(connection, removed, gone_titles)
     collection_records.record_sources(connection, [change.record for change in changes])
     reindexing.settle(connection, [(known, new[0]) for known, new in now_live.items()])
     reindexing.plan_removals(connection, replaced)
@@ -142,7 +117,6 @@ def _retitle(connection: Connection, changed: Mapping[str, tuple[str, str]]) -> 
     titles = {old: new for old, new in changed.values() if old.strip() and old != new}
     if titles:
         answer_removal.change_titles(connection, titles)
-        retitle_research(connection, list(changed), titles)
         rename_in_gaps(connection, titles)
 
 

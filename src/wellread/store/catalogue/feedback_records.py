@@ -11,7 +11,6 @@ expires, the notice to its author and the open question are written in one trans
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -20,7 +19,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from wellread.codec import from_plain, to_plain
-from wellread.identity import sentence_hash, tagged_hash, words_hash
+from wellread.identity import sentence_hash, words_hash
 from wellread.store.catalogue.asking.answer_records import find_answer
 from wellread.store.catalogue.asking.answer_rows import RemovedWords, changed_in, shown_answers
 from wellread.store.catalogue.documents.lookup import (
@@ -222,11 +221,7 @@ def made_feedback(row: Any) -> Feedback:
 
 
 EXPIRED = "correction_expired"  # the kind of the notice
-SHRUNK = 0.8  # of its length is left of a place at least, when white space in it goes
-LONG = 500_000  # characters of a text in which a place is looked for by its exact length alone
-_WORD = re.compile(r"\S+")
 _BEGIN = re.compile(r"(?<!\S)\S|\b\w")  # where a place may begin: a word, or what stands before it
-_END = re.compile(r"\w\b|\S(?!\S)")  # where it may end
 
 
 class Expiry(CataloguePart):
@@ -387,52 +382,12 @@ def _again(
 def moved(text: str, place: BetterCitation) -> Span | None:
     """Where the words of ``place`` stand in ``text``: there, else elsewhere; None: nowhere.
 
-    Only a hash of the words is known, so places of about the same length are tried.
+    Only a hash of the words is known, so every stretch of their length from a word on is tried.
     """
-    span = place.span
-    if words_hash(text[span.start : span.end]) == place.content:
-        return span
-    words = [found.span() for found in _WORD.finditer(text)]
-    flat = " ".join(text[start:end] for start, end in words)
-    begins = []
-    at = 0
-    for start, end in words:
-        begins.append(at)
-        at += end - start + 1
-    found = _same_length(flat, place) or _shorter(flat, place)
-    if found is None:
-        return None
-
-    def original(offset: int) -> int:
-        word = bisect_right(begins, offset) - 1
-        return words[word][0] + offset - begins[word]
-
-    return Span(start=original(found[0]), end=original(found[1] - 1) + 1)
-
-
-def _same_length(flat: str, place: BetterCitation) -> tuple[int, int] | None:
-    """Places of exactly its length, from a word on: most texts have one space between words."""
     length = place.span.end - place.span.start
-    for begin in _BEGIN.finditer(flat):
-        start = begin.start()
-        inside = flat[start : start + length]
-        if not inside[-1:].isspace() and tagged_hash("wds", inside) == place.content:
-            return start, start + length
-    return None
-
-
-def _shorter(flat: str, place: BetterCitation) -> tuple[int, int] | None:
-    """Places from a word to a word's end that are shorter: the old one had more white space."""
-    length = place.span.end - place.span.start
-    if len(flat) > LONG:
-        return None
-    ends = [found.end() for found in _END.finditer(flat)]
-    for begin in _BEGIN.finditer(flat):
-        start = begin.start()
-        first = bisect_left(ends, start + int(SHRUNK * length))
-        for end in reversed(ends[first : bisect_right(ends, start + length)]):
-            if tagged_hash("wds", flat[start:end]) == place.content:
-                return start, end
+    for start in (place.span.start, *(found.start() for found in _BEGIN.finditer(text))):
+        if words_hash(text[start : start + length]) == place.content:
+            return Span(start=start, end=start + length)
     return None
 
 

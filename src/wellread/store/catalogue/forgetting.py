@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, delete, exists, func, select, update
@@ -19,7 +19,6 @@ from wellread.store.catalogue.asking.answer_removal import (
     quoting_gone,
     stored_texts,
     titles_of,
-    without_words,
 )
 from wellread.store.catalogue.asking.answer_rows import (
     NAMED,
@@ -58,10 +57,7 @@ from wellread.store.schema.tables import (
 
 
 def forget_words(
-    connection: Connection,
-    removed: RemovedWords,
-    titles: Collection[str] = (),
-    looked_at: Mapping[str, int] | None = None,
+    connection: Connection, removed: RemovedWords, titles: Collection[str] = ()
 ) -> int:
     """Take quotations, and titles, out of answers and gaps; how many answers quoted some.
 
@@ -69,7 +65,6 @@ def forget_words(
 
     Args:
         titles: of the documents that went; those that another one bears as well stay.
-        looked_at: what ``without_words`` found before.
     """
     kept = select(documents.c.title).where(documents.c.title.in_(VALUES))
     lost = set(titles).difference(row.title for row in rows_in(connection, kept, titles))
@@ -80,7 +75,7 @@ def forget_words(
     if not removed:
         return 0
     forget_in_gaps(connection, removed)
-    return forget_removed(connection, removed, looked_at or {})
+    return forget_removed(connection, removed)
 
 
 class Forgetting(CataloguePart):
@@ -106,11 +101,9 @@ class Forgetting(CataloguePart):
         Deleting a document does so for the answers that cite it; this is for all the others.
         """
         removed = RemovedWords(texts)
-        with self._database.read() as connection:
-            looked_at = without_words(connection, removed) if removed else {}
         with self._database.write() as connection:
             forget_in_feedback(connection, removed)
-            return forget_words(connection, removed, titles, looked_at)
+            return forget_words(connection, removed, titles)
 
     # --- what is there ---
 

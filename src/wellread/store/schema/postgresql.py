@@ -250,11 +250,6 @@ def size(connection: Connection) -> int:
     return int(connection.execute(statement).scalar() or 0)
 
 
-def moment_of_writes(connection: Connection) -> str:
-    """The same text as long as nobody has written anything on this server."""
-    return str(connection.execute(text("SELECT pg_current_snapshot()::text")).scalar())
-
-
 def count_on(connection: Connection, column: Column[Any]) -> None:
     """Rows were copied with their numbers: the next one gets a higher number."""
     found = select(func.pg_get_serial_sequence(column.table.name, column.name))

@@ -383,19 +383,6 @@ class AnswerCache(CataloguePart):
         """Give no answer again that was given until now."""
         self._run(delete(cached_answers))
 
-    def outdated(self) -> list[str]:
-        """Answers that are stale and have an entry all the same."""
-        statement = select(cached_answers.c.answer_id).where(_stale()).distinct()
-        return sorted(self._values(statement))
-
-    def drop_outdated(self) -> None:
-        """Drop the entries of answers that are stale."""
-        self._run(delete(cached_answers).where(_stale()))
-
-
-def _stale() -> ColumnElement[bool]:
-    return exists().where(answers.c.id == cached_answers.c.answer_id, answers.c.stale.is_(True))
-
 
 def _sweep(connection: Connection, now: datetime) -> None:
     """Drop entries that no question can hit any more, and the oldest ones beyond ``MOST``."""

@@ -204,29 +204,6 @@ def _blacked_at(text: str, span: Plain) -> str:
 # --- words and titles that stand in what does not rest on the document ---
 
 
-def without_words(connection: Connection, removed: RemovedWords) -> dict[str, int]:
-    """Answers that quote nothing of what was removed: id to a hash of what is kept of them.
-
-    Looking takes as long as there are answers; done before ``forget_words``, it keeps no writer
-    waiting.
-    """
-    return {
-        answer_id: _hash(kept)
-        for answer_id, kept in _every_answer(connection)
-        if not _quotes(kept, removed)
-    }
-
-
-def _every_answer(connection: Connection) -> Iterator[tuple[str, Kept]]:
-    ids = connection.execute(EVERY_ANSWER).scalars().all()
-    for some in chunks(ids):
-        yield from kept_answers(connection, some).items()
-
-
-def _hash(kept: Kept) -> int:
-    return hash(repr(kept.body))
-
-
 def _quotes(kept: Kept, removed: RemovedWords) -> bool:
     before = kept.body
     forgotten(kept, removed, {})
@@ -237,18 +214,14 @@ def _without_whys(body: Plain) -> Plain:
     return {**body, "citations": [{**one, "why": ""} for one in body["citations"]]}
 
 
-def forget_removed(
-    connection: Connection, removed: RemovedWords, looked_at: Mapping[str, int]
-) -> int:
-    """Take quotations out of answers that do not cite them; how many had some.
-
-    Args:
-        looked_at: what ``without_words`` found; answers that are still the same are passed over.
-    """
+def forget_removed(connection: Connection, removed: RemovedWords) -> int:
+    """Take quotations out of answers that do not cite them; how many had some."""
+    ids = connection.execute(EVERY_ANSWER).scalars().all()
     changed = [
         answer
-        for answer_id, answer in _every_answer(connection)
-        if looked_at.get(answer_id) != _hash(answer) and _quotes(answer, removed)
+        for some in chunks(ids)
+        for answer in kept_answers(connection, some).values()
+        if _quotes(answer, removed)
     ]
     for answer in changed:
         answer.stale = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -18,11 +18,9 @@ from wellread.store.catalogue.asking.answer_rows import (
     places_kept,
     shown,
     spelled_out,
-    titles_changed,
 )
-from wellread.store.catalogue.documents.lookup import VALUES
 from wellread.store.rights import READ
-from wellread.store.schema.database import CataloguePart, chunks, rows_in
+from wellread.store.schema.database import CataloguePart, chunks
 from wellread.store.schema.stored_values import REMOVED
 from wellread.store.schema.tables import (
     research_events,
@@ -304,37 +302,6 @@ def kept_report(report: Plain, answer: Kept) -> Plain:
     body["sections"] = [{**one, "span": moved_span(one["span"], back)} for one in body["sections"]]
     body["documents"] = [{**one, "title": ""} for one in body["documents"]]
     return body
-
-
-def retitle_research(
-    connection: Connection, document_ids: Iterable[str], titles: Mapping[str, str]
-) -> None:
-    """Put new titles in the place of old ones in plans and events of runs that read documents."""
-    change = titles_changed(titles.items())
-    reads = select(research_reads.c.run_id).where(research_reads.c.document_id.in_(VALUES))
-    runs = {row.run_id for row in rows_in(connection, reads.distinct(), document_ids)}
-    for table, key, names in (
-        (research_runs, research_runs.c.id, ("plan", "report")),
-        (research_events, research_events.c.run_id, ("body",)),
-    ):
-        for row in list(rows_in(connection, select(table).where(key.in_(VALUES)), runs)):
-            old = {name: row._mapping[name] for name in names}
-            new = {name: _told(item, change) for name, item in old.items()}
-            if new != old:
-                mine = [column == row._mapping[column.name] for column in table.primary_key]
-                connection.execute(update(table).where(*mine).values(new))
-
-
-def _told(plain: Plain, change: Callable[[str], str]) -> Plain:
-    """A plan, report or event with ``change`` done in it; the question stays."""
-    if isinstance(plain, list):
-        return [_told(one, change) for one in plain]
-    if isinstance(plain, dict):
-        asked = ("question", "filters")
-        return {
-            name: item if name in asked else _told(item, change) for name, item in plain.items()
-        }
-    return change(plain) if isinstance(plain, str) else plain
 
 
 def _event_row(event: ResearchEvent) -> tuple[str, Plain]:
