@@ -191,22 +191,8 @@ def test_who_waits_for_a_lock_gets_it(locks: tuple[Locks, Locks]) -> None:
     assert got.is_set()
 
 
-def test_a_lease_shows_that_somebody_is_at_it(locks: tuple[Locks, Locks]) -> None:
-    one, two = locks
-    with one.lease("jobs/j.lock") as renew:
-        renew()
-        assert two.taken("jobs/j.lock")
-    assert not two.taken("jobs/j.lock")
-
-
-def test_a_lease_outlives_a_broken_connection(url: str, postgres: Databases) -> None:
+def test_a_lock_that_broke_is_told(url: str, postgres: Databases) -> None:
     locks = AdvisoryLocks(url)
-    with locks.lease("j.lock") as renew:
-        postgres.end_connections(url)
-        assert not locks.taken("j.lock")
-        renew()
-        renew()
-        assert locks.taken("j.lock")
     with pytest.raises(StoreError, match="was lost"), locks.hold("a.lock"):
         postgres.end_connections(url)
     locks.close()

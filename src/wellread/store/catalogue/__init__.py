@@ -146,7 +146,10 @@ class Catalogue(CataloguePart):
 
     def size_on_server(self) -> int:
         """Bytes of its tables on a server; 0 for a file, which is in the home."""
-        return 0 if self._database.path else self._database.reread(size)
+        if self._database.path:
+            return 0
+        with self._database.read() as connection:
+            return size(connection)
 
     # --- sources and documents ---
 

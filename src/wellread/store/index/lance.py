@@ -42,7 +42,7 @@ from wellread.store.index.lance_rows import (
 )
 from wellread.store.index.lance_tables import (
     ROWS_AT_ONCE,
-    PurgeMarks,
+    PurgeMark,
     drop_other_indexes,
     fold,
     indexes_of,
@@ -51,7 +51,6 @@ from wellread.store.index.lance_tables import (
     purge_table,
     set_aside,
     table_name,
-    watched,
 )
 from wellread.store.row_values import (
     check_question,
@@ -91,12 +90,10 @@ class LanceIndex:
     set_aside = staticmethod(set_aside)
     drop_others = staticmethod(drop_other_indexes)
 
-    def __init__(
-        self, table: LanceTable, lock: FileLock, marks: PurgeMarks, dimensions: int
-    ) -> None:
+    def __init__(self, table: LanceTable, lock: FileLock, mark: PurgeMark, dimensions: int) -> None:
         self._table = table
         self._lock = lock
-        self._marks = marks
+        self._mark = mark
         self._dimensions = dimensions
         self._exact = ExactVectors()
 
@@ -110,9 +107,9 @@ class LanceIndex:
         name = table_name(fingerprint)
         with store_errors(f"open the index in {path}"):
             lock = FileLock(path / f"{name}.lock", timeout=LOCK_SECONDS)
-            marks = PurgeMarks.of(path, name)
-            table = open_table(path, name, fingerprint.dimensions, lock, marks)
-        return cls(table, lock, marks, fingerprint.dimensions)
+            mark = PurgeMark(path, name)
+            table = open_table(path, name, fingerprint.dimensions, lock, mark)
+        return cls(table, lock, mark, fingerprint.dimensions)
 
     def write(self, rows: Sequence[IndexRow], vectors: NDArray[np.float32] | None) -> None:
         """See ``Index.write``; one LanceDB version, so all rows or none."""
@@ -121,14 +118,16 @@ class LanceIndex:
             return
         with self._writing("write to the index"):
             self._allow_no_vector()
-            with watched(self._table, self._marks) as change:
-                done = (
-                    self._table.merge_insert("passage_id")
-                    .when_matched_update_all()
-                    .when_not_matched_insert_all()
-                    .execute(data, on_bad_vectors="null")
-                )
-                change.removed, change.added = done.num_updated_rows, 1
+            purged = bool(self._mark)
+            self._mark.clear()
+            done = (
+                self._table.merge_insert("passage_id")
+                .when_matched_update_all()
+                .when_not_matched_insert_all()
+                .execute(data, on_bad_vectors="null")
+            )
+            if purged and not done.num_updated_rows:
+                self._mark.set()
 
     def set_vectors(self, passage_ids: Sequence[str], vectors: NDArray[np.float32]) -> None:
         """See ``Index.set_vectors``; one LanceDB version."""
@@ -146,9 +145,8 @@ class LanceIndex:
             with self._writing("remove from the index"):
                 rows = self._table.count_rows(condition)
                 if rows:
-                    with watched(self._table, self._marks) as change:
-                        self._table.delete(condition)
-                        change.removed = rows
+                    self._mark.clear()
+                    self._table.delete(condition)
                 removed += rows
         return removed
 
@@ -265,19 +263,18 @@ class LanceIndex:
     def purge(self) -> None:
         """See ``Maintenance.purge``."""
         with self._writing("take removed rows off the disk"):
-            if self._marks.rows:
+            if self._mark:
                 return
             purge_table(self._table)
-            trained = any(index.columns == ["vector"] for index in self._table.list_indices())
-            if trained and not self._marks.vectors:
+            if any(index.columns == ["vector"] for index in self._table.list_indices()):
                 self._train(self._table.count_rows())
                 fold(self._table)
                 fold(self._table)
-            self._marks.set()
+            self._mark.set()
 
     def purged(self) -> bool:
         """See ``Maintenance.purged``."""
-        return bool(self._marks.rows)
+        return bool(self._mark)
 
     def _allow_no_vector(self) -> None:
         """Tables of the first release asked for a vector in every row."""

@@ -12,13 +12,9 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import wellread.store.index.lancedb_import  # noqa: F401 - first, it makes the next ones quick
 
@@ -82,7 +78,7 @@ def table_name(fingerprint: Fingerprint) -> str:
 
 
 def open_table(
-    path: Path, name: str, dimensions: int, lock: FileLock, marks: PurgeMarks
+    path: Path, name: str, dimensions: int, lock: FileLock, mark: PurgeMark
 ) -> LanceTable:
     """The table ``name`` in the folder ``path``; made when it is not there.
 
@@ -96,7 +92,7 @@ def open_table(
         table = database.open_table(name)
     except ValueError:  # LanceDB's word for "there is no such table"
         with lock:
-            _create(database, name, dimensions, marks)
+            _create(database, name, dimensions, mark)
         table = database.open_table(name)
     if not isinstance(table, LanceTable):
         raise StoreError(f"{path} is not a folder of this machine", hint="give a local path")
@@ -115,7 +111,7 @@ def drop_table(path: Path, name: str) -> None:
     """Drop a table with all its files, also when they are damaged; the caller holds its lock."""
     if (path / f"{name}.lance").exists():
         lancedb.connect(path).drop_table(name)
-    PurgeMarks.of(path, name).clear()
+    PurgeMark(path, name).clear()
 
 
 def set_aside(path: Path, fingerprint: Fingerprint) -> None:
@@ -132,7 +128,7 @@ def set_aside(path: Path, fingerprint: Fingerprint) -> None:
             elif there.exists():
                 shutil.rmtree(aside, ignore_errors=True)
                 there.replace(aside)
-            PurgeMarks.of(path, name).clear()
+            PurgeMark(path, name).clear()
 
 
 def other_indexes(path: Path, *keep: Fingerprint) -> list[str]:
@@ -155,10 +151,10 @@ def drop_other_indexes(path: Path, *keep: Fingerprint) -> list[str]:
     return names
 
 
-def _create(database: lancedb.DBConnection, name: str, dimensions: int, marks: PurgeMarks) -> None:
+def _create(database: lancedb.DBConnection, name: str, dimensions: int, mark: PurgeMark) -> None:
     table = database.create_table(name, schema=table_schema(dimensions), exist_ok=True)
     if not table.list_indices():  # nobody was quicker
-        marks.set()
+        mark.set()
         # The index holds how words are cut and stemmed, so it comes before the first row.
         table.create_index(WORDS, config=INDEXES[WORDS])
 
@@ -181,8 +177,8 @@ class PurgeMark:
     purge too many, never to one too few. Tables of older releases have none.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, name: str) -> None:
+        self._path = path / f"{name}.purged"
 
     def __bool__(self) -> bool:
         return self._path.exists()
@@ -194,57 +190,6 @@ class PurgeMark:
     def clear(self) -> None:
         """Something is going to be removed or replaced."""
         self._path.unlink(missing_ok=True)
-
-
-@dataclass(frozen=True, slots=True)
-class PurgeMarks:
-    """The marks of one table.
-
-    Attributes:
-        rows: no removed row is on the disk.
-        vectors: the vector index covers no data file that is gone. What it holds of such files
-            stays in it when the others are rewritten.
-    """
-
-    rows: PurgeMark
-    vectors: PurgeMark
-
-    @classmethod
-    def of(cls, path: Path, name: str) -> PurgeMarks:
-        """Those of the table ``name`` in the folder ``path``."""
-        return cls(PurgeMark(path / f"{name}.purged"), PurgeMark(path / f"{name}.coded"))
-
-    def set(self) -> None:
-        """The table is purged, or new."""
-        self.vectors.set()
-        self.rows.set()
-
-    def clear(self) -> None:
-        """The table goes."""
-        self.rows.clear()
-        self.vectors.clear()
-
-
-@contextmanager
-def watched(table: LanceTable, marks: PurgeMarks) -> Iterator[Change]:
-    """Keep the marks true over a change of ``table`` that may remove or replace rows."""
-    rows, vectors, before = bool(marks.rows), bool(marks.vectors), _data_files(table)
-    marks.clear()
-    change = Change()
-    yield change
-    # Data files of which all rows were masked are dropped at once.
-    if vectors and _data_files(table) - before >= change.added:
-        marks.vectors.set()
-    if rows and not change.removed:
-        marks.rows.set()
-
-
-@dataclass(slots=True)
-class Change:
-    """What a change did: rows that were removed or replaced, and whether it added a data file."""
-
-    removed: int = 0
-    added: int = 0
 
 
 def purge_table(table: LanceTable) -> None:
@@ -290,8 +235,3 @@ def _loosen(table: LanceTable) -> None:
             .when_matched_update_all()
             .execute(data, on_bad_vectors="null")
         )
-
-
-def _data_files(table: LanceTable) -> int:
-    statistics: Any = table.stats()  # a dictionary, whatever its hint says
-    return int(statistics["fragment_stats"]["num_fragments"])

@@ -10,8 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import threading
-import time
 from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
@@ -29,10 +27,6 @@ _SCHEMA_NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 EXAMPLE = "postgresql+psycopg://USER:PASSWORD@HOST/DATABASE"
 
 CONNECT_SECONDS = 10  # until an unanswered connection is given up
-AWAY_SECONDS = (
-    20.0  # that a server which was there is waited for: it restarts, or another takes over
-)
-PAUSE_SECONDS = 0.25
 LOCK_SECONDS = 30  # that a writer waits for others, as with SQLite
 # A machine that lost its power says nothing: after about a minute the server lets go of its locks.
 ON_SERVER = (
@@ -51,8 +45,6 @@ WRITERS = "writers"
 # PostgreSQL takes no NUL in texts. It is kept as a character that stands for none, by design.
 NUL, STAND_IN = "\x00", "\ufdd0"
 
-_PASSING = ("starting up", "shutting down", "recovery mode", "refused", "closed the connection")
-_PASSING_CODES = ("57P01", "57P02", "57P03")  # the server goes down, or is not up yet
 _NOT_FREE = "55P03"  # a lock was not to be had in time
 _OF_CONTENT = ("22", "54")  # classes of errors: no such value can be stored, or it is too large
 
@@ -123,36 +115,6 @@ def lock_key(schema: str, name: str) -> int:
     """The number of an advisory lock: 64 bits with a sign."""
     digest = hashlib.blake2b(f"{schema}\n{name}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)
-
-
-class Connecting:
-    """Opens connections. A server that was there is waited for: nothing has begun yet."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._reached = threading.Event()
-
-    def __call__(self) -> Connection:
-        """A connection without a transaction."""
-        until = time.monotonic() + (AWAY_SECONDS if self._reached.is_set() else 0)
-        while True:
-            try:
-                connection = self._engine.connect()
-            except DBAPIError as error:
-                if not is_away(error) or time.monotonic() >= until:
-                    raise
-                time.sleep(PAUSE_SECONDS)
-            else:
-                self._reached.set()
-                return connection
-
-
-def is_away(error: DBAPIError) -> bool:
-    """Whether an error says that the server cannot be reached just now."""
-    code = getattr(error.orig, "sqlstate", None)
-    return code in _PASSING_CODES or (
-        code is None and any(words in str(error.orig) for words in _PASSING)
-    )
 
 
 def not_free(error: DBAPIError) -> bool:
