@@ -116,7 +116,6 @@ def _retitle(connection: Connection, changed: Mapping[str, tuple[str, str]]) -> 
     """Call documents by their titles of now where they are named in words (id to old and new)."""
     titles = {old: new for old, new in changed.values() if old.strip() and old != new}
     if titles:
-        answer_removal.change_titles(connection, titles)
         rename_in_gaps(connection, titles)
 
 

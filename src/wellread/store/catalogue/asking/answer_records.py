@@ -55,10 +55,8 @@ from wellread.store.catalogue.documents.reindexing import SWITCHES, note_deletio
 from wellread.store.schema.database import CataloguePart, Folded, chunks, made_of, writing
 from wellread.store.schema.stored_values import StoredAnswer
 from wellread.store.schema.tables import (
-    answer_citations,
     answers,
     cached_answers,
-    documents,
     properties,
     sessions,
     vector_debts,
@@ -98,7 +96,7 @@ def rewrite_answer(connection: Connection, answer: Answer, *, stale: bool) -> No
 def as_it_stands(connection: Connection, answer: Answer) -> Kept:
     """The answer to keep, without what is not there any more; stale where that was something."""
     kept = kept_form(connection, answer)
-    lost = {row["document_id"]: row["called"] for row in kept.rows if row["live"] is None}
+    lost = {row["document_id"]: "" for row in kept.rows if row["live"] is None}
     kept.stale = any(row["version"] not in (NAMED, row["live"]) for row in kept.rows)
     if lost:
         quotes = [one.quote for one in answer.citations if one.document_id in lost]
@@ -299,13 +297,7 @@ def _has(word: str) -> ColumnElement[bool]:
         for column in (sessions.c.title, answers.c.question, answers.c.text)
     )
     turns = (answers.c.session_id == sessions.c.id, answers.c.owner == sessions.c.owner)
-    cited = answer_citations.c
-    named = exists().where(  # texts name documents by reference
-        cited.answer_id == answers.c.id,
-        cited.document_id == documents.c.id,
-        Folded(documents.c.title).like(pattern, escape="/"),
-    )
-    return or_(title, exists().where(*turns, or_(question, text, named)))
+    return or_(title, exists().where(*turns, or_(question, text)))
 
 
 def _session_facts() -> Select[tuple[str, str, int, datetime, datetime]]:

@@ -23,15 +23,13 @@ from wellread.store.catalogue.asking.answer_rows import (
     Plain,
     RemovedWords,
     blacked,
-    blanked_parts,
     changed_in,
     kept_answers,
     listed,
-    markers,
-    moved_span,
     rewrite_rows,
     said_beside,
     titles_changed,
+    titles_pattern,
 )
 from wellread.store.catalogue.documents.lookup import VALUES, live_versions, whole_texts
 from wellread.store.schema.database import STREAM_ROWS, chunks, rows_in
@@ -119,46 +117,57 @@ def forget_documents(
 
 def forgotten(kept: Kept, removed: RemovedWords, gone: Mapping[str, str]) -> None:
     """Take out of an answer what it took from documents that are ``gone`` (id to title)."""
-    for row in kept.rows:
-        if row["document_id"] in gone and not row["shape"]:
-            row["title"] = gone[row["document_id"]]
     body = dict(kept.body)
-    lost = {row["number"] for row in kept.rows if row["document_id"] in gone} - {0}
+    lost = [row for row in kept.rows if row["document_id"] in gone]
+    numbers = {row["number"] for row in lost} - {0}
+    titles = {name for row in lost for name in (row["told"]["title"], gone[row["document_id"]])}
+    titles -= {"", REMOVED}
     _take_rows(body, gone)
-    _take_sentences(body, lost)
-    text, moved = blanked_parts(kept, body["text"], removed.blanked)
-    body["citations"] = [
-        {**_without_source(one, one["id"] in lost), "answer_span": moved_span(span, moved)}
-        for one in body["citations"]
-        for span in [one["answer_span"]]
+    _take_sentences(body, numbers)
+    if pattern := titles_pattern(titles):
+        _take_titles(body, pattern, gone)
+    body["citations"] = [_without_source(one, one["id"] in numbers) for one in body["citations"]]
+    kept.body = changed_in(body, removed.blanked)
+    for row in lost:
+        row["shape"], row["told"] = REMOVED, {**row["told"], "title": REMOVED}
+
+
+def _take_titles(body: Plain, pattern: re.Pattern[str], gone: Collection[str]) -> None:
+    """Black out titles, but in sentences that were taken verbatim from documents that stay."""
+    stays = [one for one in body["sentences"] if one["verdict"]["method"] == "verbatim"]
+
+    def black(found: re.Match[str]) -> str:
+        inside = any(one["span"]["start"] <= found.start() < one["span"]["end"] for one in stays)
+        return found[0] if inside else blacked(found[0])
+
+    body["text"] = pattern.sub(black, body["text"])
+    related = [one for one in body.get("related", ()) if one["id"] not in gone]
+    body["related"] = [one for one in related if not pattern.search(one["title"])]
+    body["suggestions"] = [one for one in body.get("suggestions", ()) if not pattern.search(one)]
+    body |= said_beside(body, lambda said: pattern.sub(lambda found: blacked(found[0]), said))
+    body["sentences"] = [
+        one
+        if one["text"] is None or one in stays
+        else {**one, "text": pattern.sub(lambda found: blacked(found[0]), one["text"])}
+        for one in body["sentences"]
     ]
-    sentences = [{**one, "span": moved_span(one["span"], moved)} for one in body["sentences"]]
-    body |= {"sentences": sentences, "text": ""}
-    plain = changed_in(body, lambda said: blanked_parts(kept, said, removed.blanked)[0])
-    kept.body = plain | {"text": text}
-    for row in kept.rows:
-        if row["document_id"] in gone:
-            row["shape"] = row["shape"] or blacked(gone[row["document_id"]]) or REMOVED
 
 
 def _without_source(cited: Plain, lost: bool) -> Plain:
     if not lost:
         return {**cited, "why": ""}  # may tell of it
     told = dict.fromkeys(("why", "quote", "link", "url"), "")
-    return {**cited, **told, "locator": to_plain(Locator(label=""))}
+    return {**cited, **told, "title": REMOVED, "locator": to_plain(Locator(label=""))}
 
 
 def _take_sentences(body: Plain, lost: set[int]) -> None:
-    """Black out what was taken verbatim from lost citations, with its label and its markers."""
+    """Black out what was taken verbatim from lost citations, with its label."""
     text, before = body["text"], None
     for sentence in body["sentences"]:
         if sentence["verdict"]["method"] == "verbatim" and lost.intersection(sentence["citations"]):
             text = _blacked_at(text, sentence["span"])
             text = _without_labels(text, before, sentence)
         before = sentence
-    for known, start, close in list(markers(body, text)):
-        if known in lost and not text[start:close].isdigit():
-            text = f"{text[:start]}{blacked(text[start:close])}{text[close:]}"
     body["text"] = text
     body["sentences"] = [
         # The reason of what was lost may quote what is gone.

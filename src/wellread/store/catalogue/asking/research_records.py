@@ -12,12 +12,8 @@ from sqlalchemy import Connection, delete, insert, select, update
 from wellread.codec import from_plain, to_plain
 from wellread.store.catalogue.asking.answer_removal import titles_of
 from wellread.store.catalogue.asking.answer_rows import (
-    Kept,
     kept_answers,
-    moved_span,
-    places_kept,
     shown,
-    spelled_out,
 )
 from wellread.store.rights import READ
 from wellread.store.schema.database import CataloguePart, chunks
@@ -180,14 +176,8 @@ class ResearchRuns(CataloguePart):
             titles = titles_of(connection, [one["id"] for one in row.report["documents"]])
         if kept is None:
             return None
-        _, moved = spelled_out(kept)
-        sections = [
-            {**one, "span": moved_span(one["span"], moved)} for one in row.report["sections"]
-        ]
         read = [{**one, "title": titles.get(one["id"], REMOVED)} for one in row.report["documents"]]
-        told = {"sections": sections, "documents": read, "answer": shown(kept)}
-        summary = moved_span(row.report["summary"], moved)
-        return from_plain(Report, {**row.report, **told, "summary": summary})
+        return from_plain(Report, {**row.report, "documents": read, "answer": shown(kept)})
 
     def remove(self, run_id: str) -> None:
         """Forget a run; its report's answer stays with the others."""
@@ -253,10 +243,9 @@ class ResearchRuns(CataloguePart):
 
 def finish_run(connection: Connection, run_id: str, report: Report) -> None:
     """Keep the report of a run; its steps are not needed any more."""
-    answer = kept_answers(connection, [report.answer.id])[report.answer.id]
     values = {
         "state": "cancelled" if report.stopped == "cancelled" else "done",
-        "report": kept_report(to_plain(report), answer),
+        "report": kept_report(to_plain(report)),
         "answer_id": report.answer.id,
         "finished_at": datetime.now(UTC),
         "seconds": report.seconds,
@@ -294,14 +283,10 @@ def _run(row: Any) -> ResearchRun:
     )
 
 
-def kept_report(report: Plain, answer: Kept) -> Plain:
-    """A plain report with places of its answer as that is kept, without the answer and titles."""
+def kept_report(report: Plain) -> Plain:
+    """A plain report without its answer and without titles."""
     body = {name: item for name, item in report.items() if name != "answer"}
-    back = places_kept(answer)
-    body["summary"] = moved_span(body["summary"], back)
-    body["sections"] = [{**one, "span": moved_span(one["span"], back)} for one in body["sections"]]
-    body["documents"] = [{**one, "title": ""} for one in body["documents"]]
-    return body
+    return body | {"documents": [{**one, "title": ""} for one in body["documents"]]}
 
 
 def _event_row(event: ResearchEvent) -> tuple[str, Plain]:
