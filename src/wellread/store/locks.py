@@ -35,11 +35,7 @@ class Locks(Protocol):
     everywhere: bool
 
     def hold(self, name: str, seconds: float = 0.0) -> AbstractContextManager[bool]:
-        """Hold a lock while inside, and whether it was free within ``seconds``.
-
-        Raises:
-            StoreError: it cannot be had, or was lost while it was held.
-        """
+        """Hold a lock while inside, and whether it was free within ``seconds``."""
 
     def taken(self, name: str) -> bool:
         """Whether somebody holds the lock."""

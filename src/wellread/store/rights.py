@@ -288,11 +288,7 @@ class RestrictedDatabase(Database):
 
     @contextmanager
     def write(self, seconds: float = LOCK_SECONDS) -> Iterator[Connection]:
-        """A transaction that writes, to all tables.
-
-        Raises:
-            RequestError: this part of the catalogue is not written for an asker.
-        """
+        """A transaction that writes, to all tables."""
         if not self._writes:
             raise RequestError(
                 "the material cannot be changed in the name of a reader",

@@ -112,10 +112,6 @@ class Catalogue(CataloguePart):
         Args:
             new: whether it may be made.
             before_upgrade: called when one of an older release is about to be upgraded.
-
-        Raises:
-            DamageError: its file is damaged, or it may not be made and has no tables.
-            StoreError: it cannot be opened, or a newer release wrote it; nothing is written then.
         """
         database = Database(where)
         try:

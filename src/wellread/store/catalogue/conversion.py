@@ -50,11 +50,7 @@ _REFERENCE = re.compile("\ufdd8(u?)(\\d+)\ufdd9")
 
 
 def convert(connection: Connection, current: str) -> None:
-    """Bring the catalogue of an older schema, ``current``, to that of this release.
-
-    Raises:
-        StoreError: documents in it name their readers.
-    """
+    """Bring the catalogue of an older schema, ``current``, to that of this release."""
     before = inspect(connection)
     named = "document_names" in before.get_table_names()
     old = {name: _columns(before, name) for name in before.get_table_names()}

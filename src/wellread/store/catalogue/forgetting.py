@@ -214,11 +214,7 @@ class AccountForgetting(CataloguePart):
     """Takes users out."""
 
     def remove(self, user_id: str) -> None:
-        """Remove an account with its keys, sessions and grants; what it asked and did stays.
-
-        Raises:
-            RequestError: nobody would be left who may manage users.
-        """
+        """Remove an account with its keys, sessions and grants; what it asked and did stays."""
         with self._database.write() as connection:
             _delete(connection, user_id)
 
@@ -226,9 +222,6 @@ class AccountForgetting(CataloguePart):
         """Remove an account and all that it left: questions, answers, feedback, preferences.
 
         The audit log and the calls of models keep what was done, without whom and from where.
-
-        Raises:
-            RequestError: nobody would be left who may manage users.
         """
         if not user_id:
             raise RequestError("there is no such user")

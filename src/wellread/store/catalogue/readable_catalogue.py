@@ -99,11 +99,7 @@ class ReadableCatalogue(Catalogue):
         return known
 
     def _refused(self, *_: Any, **__: Any) -> NoReturn:
-        """The material is not written in the name of a reader.
-
-        Raises:
-            RequestError: always.
-        """
+        """The material is not written in the name of a reader."""
         raise RequestError(
             "the material cannot be changed in the name of a reader",
             hint="changes are made by jobs and by commands on the machine",

@@ -99,11 +99,7 @@ class LanceIndex:
 
     @classmethod
     def open(cls, path: Path, fingerprint: Fingerprint) -> LanceIndex:
-        """The index of ``fingerprint`` in the folder ``path``; made when it is not there.
-
-        Raises:
-            StoreError: the folder cannot be used, or another process holds it for too long.
-        """
+        """The index of ``fingerprint`` in the folder ``path``; made when it is not there."""
         name = table_name(fingerprint)
         with store_errors(f"open the index in {path}"):
             lock = FileLock(path / f"{name}.lock", timeout=LOCK_SECONDS)

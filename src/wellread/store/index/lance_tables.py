@@ -80,11 +80,7 @@ def table_name(fingerprint: Fingerprint) -> str:
 def open_table(
     path: Path, name: str, dimensions: int, lock: FileLock, mark: PurgeMark
 ) -> LanceTable:
-    """The table ``name`` in the folder ``path``; made when it is not there.
-
-    Raises:
-        StoreError: the folder is not on this machine.
-    """
+    """The table ``name`` in the folder ``path``; made when it is not there."""
     path.mkdir(parents=True, exist_ok=True)
     # Zero: look for other processes' writes before every search (well under 1 ms).
     database = lancedb.connect(path, read_consistency_interval=timedelta(0), session=_caches())
@@ -138,11 +134,7 @@ def other_indexes(path: Path, *keep: Fingerprint) -> list[str]:
 
 
 def drop_other_indexes(path: Path, *keep: Fingerprint) -> list[str]:
-    """Drop every table in ``path`` but those of ``keep``; the names of those that went.
-
-    Raises:
-        StoreError: a table could not be dropped, or is being written.
-    """
+    """Drop every table in ``path`` but those of ``keep``; the names of those that went."""
     names = other_indexes(path, *keep)
     with store_errors(f"drop old indexes in {path}"):
         for name in names:

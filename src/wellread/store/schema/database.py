@@ -115,11 +115,7 @@ class Database:
             yield
 
     def check_files(self) -> None:
-        """Refuse to go on with files that others put away or replaced.
-
-        Raises:
-            StoreError: what is written would go to a file that nobody else reads.
-        """
+        """Refuse to go on with files that others put away or replaced."""
         if self.path and (lost := self._held.lost()):
             raise StoreError(
                 f"{lost} is not the file any more that this process has open: what it writes is "
@@ -138,11 +134,7 @@ class Database:
             return sqlite.empty_log(self.engine)
 
     def rewrite(self, tables: Iterable[str]) -> bool:
-        """Write file or tables anew without deleted rows; False when a reader needs some still.
-
-        Raises:
-            StoreError: there is no room.
-        """
+        """Write file or tables anew without deleted rows; False when a reader needs some still."""
         if self.path:
             sqlite.rewrite(self.path)
             return self.forget_deleted()
@@ -319,11 +311,7 @@ MIGRATIONS = Path(__file__).parent.parent / "migrations"
 
 
 def check_known(schema: str) -> None:
-    """Refuse a schema that no migration of this release makes; nothing is written then.
-
-    Raises:
-        StoreError: the database was written by a newer release.
-    """
+    """Refuse a schema that no migration of this release makes; nothing is written then."""
     if not any(path.name.startswith(f"{schema}_") for path in (MIGRATIONS / "versions").iterdir()):
         raise StoreError(
             f"the catalogue's schema {schema!r} is not known here",

@@ -50,11 +50,7 @@ _OF_CONTENT = ("22", "54")  # classes of errors: no such value can be stored, or
 
 
 def make_engine(where: str, **pool: Any) -> Engine:
-    """The engine of a database, whose connections look into the schema of ``where``.
-
-    Raises:
-        StoreError: the driver is not installed.
-    """
+    """The engine of a database, whose connections look into the schema of ``where``."""
     url, schema = address_of(where)
     given = {name: value for name, value in ON_CLIENT.items() if name not in url.query}
     try:
@@ -87,11 +83,7 @@ def make_engine(where: str, **pool: Any) -> Engine:
 
 
 def address_of(where: str) -> tuple[URL, str]:
-    """The URL for the driver, and the schema that ``?schema=`` names in it.
-
-    Raises:
-        StoreError: it is no URL of a PostgreSQL database.
-    """
+    """The URL for the driver, and the schema that ``?schema=`` names in it."""
     try:
         url = make_url(where)
     except (ArgumentError, ValueError):  # what was given may hold a password
@@ -132,11 +124,7 @@ def of_content(error: object) -> bool:
 
 
 def make_schema(connection: Connection, schema: str) -> None:
-    """Make the schema when it is not there.
-
-    Raises:
-        StoreError: the database does not keep its texts as UTF-8.
-    """
+    """Make the schema when it is not there."""
     encoding = connection.execute(text("SHOW server_encoding")).scalar()
     if encoding != "UTF8":
         raise StoreError(

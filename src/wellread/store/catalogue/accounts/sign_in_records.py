@@ -51,11 +51,7 @@ class ApiKeys(CataloguePart):
         collections: Sequence[str] | None = None,
         expires_at: datetime | None = None,
     ) -> tuple[ApiKey, str]:
-        """Make a key. The second value is the key itself, which is told this once.
-
-        Raises:
-            RequestError: it is to be limited to collections and an admin's all the same.
-        """
+        """Make a key. The second value is the key itself, which is told this once."""
         if collections is not None and "admin" in scopes:
             raise RequestError(
                 "a key that is limited to collections cannot have the scope admin, which is over "

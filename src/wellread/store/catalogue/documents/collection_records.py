@@ -113,19 +113,12 @@ class Vocabularies(CataloguePart):
         """The words of the collections (none: of all) as they are now; unknown ones are left out.
 
         The same object comes back as long as nothing has changed.
-
-        Raises:
-            StoreError: the catalogue cannot be read.
         """
         with self._database.read() as connection:
             return self._held.of(connection, stamps_of(connection), collections)
 
     def stamps(self, collections: Sequence[str] = ()) -> dict[str, str]:
-        """The stamp of each of the collections (none: of all); unknown ones are left out.
-
-        Raises:
-            StoreError: the catalogue cannot be read.
-        """
+        """The stamp of each of the collections (none: of all); unknown ones are left out."""
         with self._database.read() as connection:
             stamps = stamps_of(connection)
         wanted = dict.fromkeys(collections or sorted(stamps))

@@ -163,11 +163,7 @@ def whole_texts(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
 
 
 def span_texts(connection: Connection, spans: Sequence[tuple[str, Span]]) -> list[str]:
-    """The text of each span of the live version of its document.
-
-    Raises:
-        StoreError: a document is not there.
-    """
+    """The text of each span of the live version of its document."""
     found: list[str] = []
     for known, span in spans:
         first = span.start // PIECE

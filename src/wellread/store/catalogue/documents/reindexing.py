@@ -373,11 +373,7 @@ def plan_writes(connection: Connection, keys: Sequence[VersionKey], run: str = "
 
 
 def check_noted(connection: Connection, keys: Iterable[VersionKey]) -> None:
-    """Refuse to go on when notes are gone: another process took this one for dead.
-
-    Raises:
-        StoreError: they are.
-    """
+    """Refuse to go on when notes are gone: another process took this one for dead."""
     wanted = set(keys)
     if not wanted:
         return

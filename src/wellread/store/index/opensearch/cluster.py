@@ -160,11 +160,7 @@ class ClusterAddress:
 
 
 def read_address(service: ServiceAddress) -> ClusterAddress:
-    """What the address says.
-
-    Raises:
-        SettingsError: it is not of that form.
-    """
+    """What the address says."""
     url = urlsplit(service.url)
     login, _, named = url.netloc.rpartition("@")
     if ":" in login:
@@ -295,9 +291,6 @@ class Cluster:
         Args:
             action: what is being done, for messages ("search the index by words").
             longest: seconds of further tries.
-
-        Raises:
-            StoreError: it failed for good.
         """
         following = pauses()
         waited, extra = 0.0, 0

@@ -118,10 +118,6 @@ def write_all(cluster: Cluster, alias: str, actions: Iterable[Action], action: s
     Args:
         alias: of the one index that the rows are meant for.
         action: what is being done, for messages.
-
-    Raises:
-        IndexMovedError: some may be written; ask again where the index is, and repeat.
-        StoreError: some may be written.
     """
     pieces = list(_pieces(actions))
     for piece in pieces:
@@ -215,10 +211,6 @@ def remove_editions(cluster: Cluster, name: str, query: Query, mark: Callable[[]
 
     Args:
         mark: is called before the first row goes.
-
-    Raises:
-        IndexMovedError: the index is being copied, or was replaced.
-        StoreError: some rows may be left.
     """
     removed = 0
     for _ in range(ROUNDS):
