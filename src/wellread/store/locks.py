@@ -26,11 +26,7 @@ HINT = "a home that is read-only can be asked and searched; to add or remove, wo
 
 
 class Locks(Protocol):
-    """The locks of one base. Each use holds a lock of its own, also within one process.
-
-    Attributes:
-        everywhere: whether they hold between machines.
-    """
+    """The locks of one base. Each use holds a lock of its own, also within one process."""
 
     everywhere: bool
 
@@ -103,7 +99,6 @@ class AdvisoryLocks:
     everywhere = True
 
     def __init__(self, where: str) -> None:
-        """Args: where: the URL of the catalogue."""
         _, self._schema = postgresql.address_of(where)
         self._engine = postgresql.make_engine(where, pool_size=2, max_overflow=-1)
 

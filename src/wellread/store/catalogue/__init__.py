@@ -107,12 +107,7 @@ class Catalogue(CataloguePart):
         new: bool = True,
         before_upgrade: Callable[[], object] = lambda: None,
     ) -> Catalogue:
-        """The catalogue in a file or at a database URL; made or upgraded when needed.
-
-        Args:
-            new: whether it may be made.
-            before_upgrade: called when one of an older release is about to be upgraded.
-        """
+        """The catalogue in a file or at a database URL; made or upgraded when needed."""
         database = Database(where)
         try:
             with database.alone():
@@ -232,10 +227,6 @@ class Catalogue(CataloguePart):
         """Keep the report of a run, its answer and what that lacks, all or nothing.
 
         So whoever goes on with a run that died here files its gap once.
-
-        Args:
-            lacks: what is known of the gap, where the answer has one.
-            read: the collections that the answer could be drawn from.
         """
         answer = report.answer
         with self._database.write() as connection:

@@ -238,11 +238,7 @@ def _at_ranks(connection: Connection, seconds: Select[Any], count: int) -> tuple
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedQuestion:
-    """A question that a person asked.
-
-    Attributes:
-        type: what kind of question it was taken for.
-    """
+    """A question that a person asked."""
 
     id: str
     question: str

@@ -49,11 +49,7 @@ class FeedbackMark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatedQuestion:
-    """A question with feedback on its answer, to be compared with a new one.
-
-    Attributes:
-        vector: float32 bytes of its embedding by ``embedder``; empty until it was embedded.
-    """
+    """A question with feedback on its answer, to be compared with a new one."""
 
     feedback_id: str
     answer_id: str

@@ -62,9 +62,6 @@ def forget_words(
     """Take quotations, and titles, out of answers and gaps; how many answers quoted some.
 
     For what they say of documents without citing them.
-
-    Args:
-        titles: of the documents that went; those that another one bears as well stay.
     """
     kept = select(documents.c.title).where(documents.c.title.in_(VALUES))
     lost = set(titles).difference(row.title for row in rows_in(connection, kept, titles))
@@ -197,11 +194,7 @@ class Forgetting(CataloguePart):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forgotten:
-    """What went with a user.
-
-    Attributes:
-        texts: what they had asked and been told, said of answers, and were called.
-    """
+    """What went with a user."""
 
     answers: int = 0
     conversations: int = 0

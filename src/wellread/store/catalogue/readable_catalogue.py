@@ -43,12 +43,7 @@ _SIZE = select(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordCounts:
-    """How much text there is, as far as it may be read.
-
-    Attributes:
-        stamp: another one after every change of the material.
-        characters: of all passages with their contexts.
-    """
+    """How much text there is, as far as it may be read."""
 
     stamp: str
     passages: int

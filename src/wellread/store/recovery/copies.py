@@ -32,12 +32,7 @@ _BUSY_SECONDS = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogueCopy:
-    """One copy.
-
-    Attributes:
-        made_at: to the second, in UTC.
-        digest: the start of the SHA-256 that the file has to have.
-    """
+    """One copy."""
 
     path: Path
     made_at: datetime

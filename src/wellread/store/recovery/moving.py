@@ -52,12 +52,7 @@ _OF_TREES = ("missing from index", "wrong # of entries in index", "non-unique en
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileState:
-    """What a look at the file found.
-
-    Attributes:
-        lost: why it cannot be used as it is, in words; empty when it can.
-        trees: what is wrong with its search trees.
-    """
+    """What a look at the file found."""
 
     lost: str = ""
     trees: tuple[str, ...] = ()

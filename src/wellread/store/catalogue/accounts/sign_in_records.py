@@ -184,13 +184,7 @@ class WebSessions(CataloguePart):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignInAttempt:
-    """A visit to an identity provider: what has to come back with who went there.
-
-    Attributes:
-        state: comes back in the address; ``nonce``: in the signed token.
-        verifier: proves to the provider that who asks is who was sent (PKCE).
-        target: where they wanted to go.
-    """
+    """A visit to an identity provider: what has to come back with who went there."""
 
     state: str
     nonce: str

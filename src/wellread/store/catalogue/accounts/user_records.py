@@ -382,12 +382,7 @@ def _grant(collection: str, user_id: str, group_id: str) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """What a provider says of somebody.
-
-    Attributes:
-        issuer, subject: by which they are known again, and by nothing else.
-        name: what they are called there; groups: those they are in, None when it does not say.
-    """
+    """What a provider says of somebody."""
 
     issuer: str
     subject: str
@@ -402,12 +397,6 @@ class ProviderUsers(CataloguePart):
         """The account of somebody who has come from the provider, in its groups of today.
 
         An account with a password is never taken for theirs, whatever its name.
-
-        Args:
-            role: of an account that is made for them; None: none is made.
-
-        Returns:
-            None when they have no account, or may not sign in.
         """
         known = (users.c.issuer == identity.issuer, users.c.subject == identity.subject)
         with self._database.write() as connection:

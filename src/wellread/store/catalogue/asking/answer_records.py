@@ -73,9 +73,6 @@ def record_answer(connection: Connection, answer: Answer, read: Iterable[str] = 
 
     It is stale from the start when a source changed or went while it was being written. Its
     session is made when there is none yet.
-
-    Args:
-        read: the collections that it could be drawn from.
     """
     kept = as_it_stands(connection, answer)
     now = datetime.now(UTC)
@@ -160,13 +157,7 @@ _MEANING = str.maketrans({mark: f"/{mark}" for mark in "/%_"})  # what LIKE take
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionFacts:
-    """A conversation.
-
-    Attributes:
-        title: its first question, shortened, until it is renamed.
-        turns: how many questions were asked in it.
-        seen_at: when it was last used.
-    """
+    """A conversation."""
 
     id: str
     title: str

@@ -101,11 +101,7 @@ def stored_texts(connection: Connection, document_ids: Collection[str]) -> Itera
 def forget_documents(
     connection: Connection, removed: RemovedWords, gone: Mapping[str, str]
 ) -> None:
-    """Take what answers took of documents out of them; those that rest on them are stale.
-
-    Args:
-        gone: document id to the title that it has, or had.
-    """
+    """Take what answers took of documents out of them; those that rest on them are stale."""
     resting = set(answers_on(connection, gone))
     for ids in chunks(answers_on(connection, gone, named=True)):
         for answer_id, kept in kept_answers(connection, ids).items():

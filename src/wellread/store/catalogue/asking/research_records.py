@@ -43,15 +43,7 @@ _PLAN, _PROGRESS, _REPORT = "plan", "progress", "report"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResearchRun:
-    """A run as it stands.
-
-    Attributes:
-        reason: why it failed; empty otherwise.
-        seconds: that it has worked so far.
-        host, pid: the process that works on it or has it wait for its turn, or did; empty and 0
-            where nobody was told to begin it.
-        cancel: whether it was asked to stop.
-    """
+    """A run as it stands."""
 
     id: str
     created_at: datetime
@@ -78,11 +70,7 @@ class ResearchRuns(CataloguePart):
         plan: ResearchPlan | None,
         read: Iterable[str] = (),
     ) -> None:
-        """Keep a run that is planned; the oldest that have ended make room.
-
-        Args:
-            read: the collections that it may be drawn from, kept until it has its answer.
-        """
+        """Keep a run that is planned; the oldest that have ended make room."""
         row = {
             "id": run_id,
             "created_at": datetime.now(UTC),

@@ -324,13 +324,7 @@ def record_sources(connection: Connection, records: Sequence[SourceRecord]) -> N
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectionWords:
-    """What the documents of one collection are described with.
-
-    Attributes:
-        stamp: another one means that the words may have changed.
-        speakers, authors: name as written to how many passages or documents have it.
-        taxonomy: dimension to its values, each with the number of its documents.
-    """
+    """What the documents of one collection are described with."""
 
     collection: str
     stamp: str

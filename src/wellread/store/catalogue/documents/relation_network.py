@@ -23,12 +23,7 @@ MOST_STEPS = 200_000  # of a search for paths; a hub's neighbourhood is not walk
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
-    """A typed, directed edge. ``source`` and ``target`` are entity ids.
-
-    Attributes:
-        inverse: what the relation is called when it is read from the target.
-        known: whether both ends are there; else the one that is not is the name it was given.
-    """
+    """A typed, directed edge. ``source`` and ``target`` are entity ids."""
 
     collection: str
     type: str
@@ -40,13 +35,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbour:
-    """What an entity is related to, read from that entity.
-
-    Attributes:
-        relation: the relation's type, or its inverse where the edge points to the entity.
-        name: what the neighbour is called.
-        node: the neighbour; None when it is not there yet.
-    """
+    """What an entity is related to, read from that entity."""
 
     relation: str
     direction: Side

@@ -135,16 +135,7 @@ _HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterAddress:
-    """How a cluster is reached, and how new indexes are made in it.
-
-    Attributes:
-        hosts: URLs of its nodes.
-        base: the first part of the name of everything that is kept, with the id of the base.
-        shards: of an index that is made from now on.
-        replicas: further copies of each shard; None: one where there is a node for it.
-        timeout: seconds that one answer may take.
-        ca: file with the certificates that are believed; empty for those of the system.
-    """
+    """How a cluster is reached, and how new indexes are made in it."""
 
     hosts: tuple[str, ...]
     user: str
@@ -286,12 +277,7 @@ class Cluster:
         )
 
     def run(self, action: str, call: Call, *, longest: float = LONGEST) -> Any:
-        """What ``call`` gives, tried again where that may help.
-
-        Args:
-            action: what is being done, for messages ("search the index by words").
-            longest: seconds of further tries.
-        """
+        """What ``call`` gives, tried again where that may help."""
         following = pauses()
         waited, extra = 0.0, 0
         while True:

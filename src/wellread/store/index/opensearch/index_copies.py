@@ -41,12 +41,7 @@ FIRST = 1
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The index behind an alias.
-
-    Attributes:
-        name: its own.
-        meta: what is kept beside its fields.
-    """
+    """The index behind an alias."""
 
     name: str
     meta: dict[str, Any]

@@ -113,12 +113,7 @@ class Action:
 
 
 def write_all(cluster: Cluster, alias: str, actions: Iterable[Action], action: str) -> None:
-    """Write the rows; when it returns, both searches find them.
-
-    Args:
-        alias: of the one index that the rows are meant for.
-        action: what is being done, for messages.
-    """
+    """Write the rows; when it returns, both searches find them."""
     pieces = list(_pieces(actions))
     for piece in pieces:
         # A refresh takes in the shards that a call wrote to; of several calls it comes after all.
@@ -207,11 +202,7 @@ SECONDS = 600  # that one removal may take
 
 
 def remove_editions(cluster: Cluster, name: str, query: Query, mark: Callable[[], None]) -> int:
-    """Remove what ``query`` finds in the index ``name``; how many rows went.
-
-    Args:
-        mark: is called before the first row goes.
-    """
+    """Remove what ``query`` finds in the index ``name``; how many rows went."""
     removed = 0
     for _ in range(ROUNDS):
         if not _there(cluster, name, query):
