@@ -10,12 +10,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import Any, Literal
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Select,
     String,
     case,
     func,
@@ -90,21 +90,16 @@ class AnswerFigures(CataloguePart):
     def latencies(self, within: Within) -> list[Latency]:
         """Seconds of each step, the one that took most in all first."""
         name, seconds = answer_steps.c.name, answer_steps.c.seconds
-        conditions = within.of(answer_steps.c.at)
-        sums = select(name, func.count(), func.sum(seconds)).where(*conditions).group_by(name)
-        with self._database.read() as connection:
-            rows = connection.execute(sums).all()
-            found = [
-                Latency(
-                    name=step,
-                    answers=count,
-                    seconds=taken,
-                    percentiles=_at_ranks(
-                        connection, select(seconds).where(name == step, *conditions), count
-                    ),
-                )
-                for step, count, taken in rows
-            ]
+        statement = select(name, seconds).where(*within.of(answer_steps.c.at))
+        found = []
+        rows = self._rows(statement.order_by(name, seconds))
+        for step, group in groupby(rows, key=lambda row: row.name):
+            taken = [row.seconds for row in group]
+            ranks = (max(0, math.ceil(share * len(taken)) - 1) for share in PERCENTILES)
+            percentiles = tuple(taken[rank] for rank in ranks)
+            found.append(
+                Latency(name=step, answers=len(taken), seconds=sum(taken), percentiles=percentiles)
+            )
         return sorted(found, key=lambda one: (-one.seconds, one.name))
 
     def histogram(self, bounds: tuple[float, ...]) -> dict[str, tuple[list[int], float]]:
@@ -218,22 +213,6 @@ def _yes(condition: ColumnElement[bool]) -> ColumnElement[int]:
 
 def _number(column: ColumnElement[int], name: str) -> Any:
     return func.coalesce(func.sum(column), 0).label(name)
-
-
-def _at_ranks(connection: Connection, seconds: Select[Any], count: int) -> tuple[float, ...]:
-    """The value at each of ``PERCENTILES``, by the nearest rank.
-
-    The index has them in order; they are counted off from the nearer end.
-    """
-    upwards = seconds.order_by(answer_steps.c.seconds).limit(1)
-    downwards = seconds.order_by(answer_steps.c.seconds.desc()).limit(1)
-    found = []
-    for share in PERCENTILES:
-        rank = max(0, math.ceil(share * count) - 1)
-        behind = count - 1 - rank
-        ordered = upwards.offset(rank) if rank < behind else downwards.offset(behind)
-        found.append(float(connection.execute(ordered).scalar_one()))
-    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

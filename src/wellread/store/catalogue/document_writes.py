@@ -34,6 +34,10 @@ from wellread.store.schema.stored_values import (
 )
 
 Row = dict[str, Any]
+CONTENT = (
+    *(tables.texts, tables.marks, tables.passages, tables.entities),
+    *(tables.relations, tables.past_questions, tables.document_names),
+)
 FOUND = (tables.mentions, tables.mention_scans)  # in the text of one version
 
 
@@ -93,7 +97,7 @@ def _flip(connection: Connection, changes: Sequence[SourceChange]) -> None:
     titles = answer_removal.titles_of(connection, changed)
     removed = RemovedWords(answer_removal.stored_texts(connection, gone))
     gone_titles = set(answer_removal.titles_of(connection, gone).values())
-    _clear(connection, before, (table for table, _ in CONTENT))
+    _clear(connection, before, CONTENT)
     _clear(connection, outdated, FOUND)
     _write(connection, rows, before)
     answer_records.mark_stale(connection, outdated)
@@ -208,66 +212,35 @@ def _write(
         kept: Row = {name: bindparam(f"new_{name}") for name in names}
         statement = update(table).where(table.c.id == bindparam("new_id")).values(kept)
         connection.execute(statement, again)
-    for content, make in CONTENT:
-        parts = [
-            {"document_id": known, **values}
-            for known, (_, change) in rows.items()
-            for values in make(change)
-        ]
-        if parts:
-            connection.execute(insert(content), parts)
+    parts: defaultdict[Table, list[Row]] = defaultdict(list)
+    for known, (_, change) in rows.items():
+        for content, made in _content(change):
+            parts[content] += ({"document_id": known, **values} for values in made)
+    for content, whole in parts.items():
+        if whole:
+            connection.execute(insert(content), whole)
 
 
-def _text_rows(change: DocumentChange) -> Iterator[Row]:
-    text = change.document.text
-    for piece, start in enumerate(range(0, max(len(text), 1), tables.PIECE)):
-        yield {"piece": piece, "text": text[start : start + tables.PIECE]}
-
-
-def _marks_rows(change: DocumentChange) -> Iterator[Row]:
-    yield {"blob": marks_to_blob(change.document.marks)}
-
-
-def _passage_rows(change: DocumentChange) -> Iterator[Row]:
-    return (passage_row(passage, ordinal) for ordinal, passage in enumerate(change.passages))
-
-
-def _entity_rows(change: DocumentChange) -> Iterator[Row]:
-    if entity := change.document.entity:
-        yield {
-            "entity_id": entity.entity_id,
-            "entity_type": entity.entity_type,
-            "aliases": entity.aliases,
-        }
-
-
-def _relation_rows(change: DocumentChange) -> Iterator[Row]:
-    if entity := change.document.entity:
-        for ordinal, relation in enumerate(entity.relations):
-            yield {
-                "ordinal": ordinal,
-                "source": entity.entity_id,
-                "type": relation.type,
-                "target": relation.target,
-            }
-
-
-def _name_rows(change: DocumentChange) -> Iterator[Row]:
+def _content(change: DocumentChange) -> Iterator[tuple[Table, Iterable[Row]]]:
+    """The rows of each table that hang on one document, but for its id."""
+    document, size = change.document, tables.PIECE
+    starts = range(0, max(len(document.text), 1), size)
+    pieces = (document.text[start : start + size] for start in starts)
+    yield tables.texts, ({"piece": n, "text": piece} for n, piece in enumerate(pieces))
+    yield tables.marks, [{"blob": marks_to_blob(document.marks)}]
+    yield tables.passages, (passage_row(one, n) for n, one in enumerate(change.passages))
+    if entity := document.entity:
+        names = ("entity_id", "entity_type", "aliases")
+        yield tables.entities, [{name: getattr(entity, name) for name in names}]
+        yield (
+            tables.relations,
+            (
+                {"ordinal": n, "source": entity.entity_id, "type": one.type, "target": one.target}
+                for n, one in enumerate(entity.relations)
+            ),
+        )
+    if past := document.past_question:
+        row = {"question": past.question, "score": past.score, "body": to_plain(past)}
+        yield tables.past_questions, [row]
     speakers = dict.fromkeys(name for one in change.passages for name in one.speakers)
-    return rows_of(name_keys(change.document, speakers), change.document.collection)
-
-
-def _past_question_rows(change: DocumentChange) -> Iterator[Row]:
-    if past := change.document.past_question:
-        yield {"question": past.question, "score": past.score, "body": to_plain(past)}
-
-
-CONTENT = (
-    (tables.texts, _text_rows),
-    (tables.marks, _marks_rows),
-    (tables.passages, _passage_rows),
-    (tables.entities, _entity_rows),
-    (tables.relations, _relation_rows),
-    (tables.past_questions, _past_question_rows),
-    (tables.document_names, _name_rows),
-)
+    yield tables.document_names, rows_of(name_keys(document, speakers), document.collection)
