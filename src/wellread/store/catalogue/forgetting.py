@@ -9,7 +9,6 @@ from sqlalchemy import Connection, delete, exists, func, select, update
 
 from wellread.errors import RequestError
 from wellread.store.catalogue.accounts.user_records import check_managed
-from wellread.store.catalogue.asking.answer_facts_records import forget_read
 from wellread.store.catalogue.asking.answer_removal import (
     change_titles,
     forget_conversation,
@@ -25,6 +24,7 @@ from wellread.store.catalogue.asking.answer_rows import (
     RemovedWords,
     blacked,
     forget_cached,
+    forget_read,
     kept_answers,
     shown,
 )

@@ -29,7 +29,6 @@ from lancedb.table import LanceTable
 from numpy.typing import NDArray
 
 from wellread.store.base import Fingerprint, HeldRow, IndexKey, IndexRow
-from wellread.store.index.engine_errors import LOCK_SECONDS, store_errors
 from wellread.store.index.lance_rows import (
     MOST_BYTES,
     ExactVectors,
@@ -41,6 +40,7 @@ from wellread.store.index.lance_rows import (
     where,
 )
 from wellread.store.index.lance_tables import (
+    LOCK_SECONDS,
     ROWS_AT_ONCE,
     PurgeMark,
     drop_other_indexes,
@@ -50,6 +50,7 @@ from wellread.store.index.lance_tables import (
     other_indexes,
     purge_table,
     set_aside,
+    store_errors,
     table_name,
 )
 from wellread.store.row_values import (

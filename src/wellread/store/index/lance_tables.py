@@ -10,8 +10,11 @@ step is one LanceDB version that holds every live row.
 
 from __future__ import annotations
 
+import errno
 import math
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
@@ -21,14 +24,14 @@ import wellread.store.index.lancedb_import  # noqa: F401 - first, it makes the n
 # isort: split
 import lancedb
 import numpy as np
-from filelock import FileLock
+import pyarrow as pa
+from filelock import FileLock, Timeout
 from lancedb.index import FTS, Bitmap, BTree, LabelList
 from lancedb.table import LanceTable
 
-from wellread.errors import StoreError
+from wellread.errors import DamageError, StoreError, is_panic
 from wellread.identity import tagged_hash
 from wellread.store.base import Fingerprint
-from wellread.store.index.engine_errors import LOCK_SECONDS, store_errors
 from wellread.store.index.lance_rows import table_schema
 
 ASIDE = "-damaged"  # added to the name of a table that another one takes the place of
@@ -227,3 +230,43 @@ def _loosen(table: LanceTable) -> None:
             .when_matched_update_all()
             .execute(data, on_bad_vectors="null")
         )
+
+
+LOCK_SECONDS = 600.0
+MENDS = "'wellread verify --repair' makes the index anew from the catalogue"
+_REFUSALS = {
+    errno.ENOSPC: ("no space left", "disk full", "storage full"),
+    errno.EDQUOT: ("quota exceeded",),
+    errno.EACCES: ("permission denied", "operation not permitted"),
+    errno.EROFS: ("read-only file system",),
+    errno.EMFILE: ("too many open files",),
+}
+_ENGINE = (RuntimeError, OSError, ValueError, LookupError, MemoryError, pa.ArrowException)
+
+
+@contextmanager
+def store_errors(action: str) -> Iterator[None]:
+    """What LanceDB raises while it does ``action``, as StoreError."""
+    try:
+        yield
+    except Timeout as error:
+        raise StoreError(
+            f"could not {action}: another process has been writing to it for "
+            f"{LOCK_SECONDS:.0f} seconds",
+            hint="wait for it to end, or stop it, and try again",
+        ) from error
+    except BaseException as error:
+        if not isinstance(error, _ENGINE) and not is_panic(error):
+            raise
+        raise _told(action, error) from error
+
+
+def _told(action: str, error: BaseException) -> StoreError:
+    said = str(error).lower()
+    for number, words in _REFUSALS.items():
+        refused = isinstance(error, OSError) and error.errno == number
+        if refused or any(word in said for word in words):
+            return StoreError(
+                f"could not {action}: {words[0]}", hint="check the disk's room and permissions"
+            )
+    return DamageError(f"could not {action}: its files are damaged or incomplete", hint=MENDS)

@@ -30,7 +30,6 @@ from sqlalchemy import (
 from wellread.codec import from_plain, storable
 from wellread.identity import tagged_hash
 from wellread.store.catalogue.accounts.sign_in_records import note_asked
-from wellread.store.catalogue.asking.answer_facts_records import note_read
 from wellread.store.catalogue.asking.answer_removal import (
     answers_on,
     forget_conversation,
@@ -44,6 +43,7 @@ from wellread.store.catalogue.asking.answer_rows import (
     forget_cached,
     kept_answers,
     kept_form,
+    note_read,
     renew_facts,
     rewrite_rows,
     shown,
