@@ -341,20 +341,6 @@ class Graph(CataloguePart):
         found = [path for one in networks for path in one.paths(start, end, hops, limit)]
         return sorted(found, key=lambda path: len(path.steps))[:limit]
 
-    def reach(
-        self,
-        collections: Sequence[str],
-        entity_id: str,
-        hops: int,
-        types: Sequence[str] | None = None,
-        limit: int = 100,
-    ) -> list[Path]:
-        """The entities within some hops, nearest first, each with a shortest way to it."""
-        hops = min(hops, MOST_HOPS)
-        networks = self._networks(collections)
-        found = [path for one in networks for path in one.reach(entity_id, hops, types, limit)]
-        return sorted(found, key=lambda path: len(path.steps))[:limit]
-
     # --- mentions ---
 
     mentions_of = reading(entity_nodes.mentions_of)

@@ -194,27 +194,6 @@ class Network:
                 waiting += [(*way, step) for step in reversed(steps)]
         return found
 
-    def reach(self, start: str, hops: int, types: Sequence[str] | None, limit: int) -> list[Path]:
-        """The entities within some hops, nearest first, each with a shortest way to it."""
-        if start not in self.nodes.by_id:
-            return []
-        wanted = None if types is None else {self.names.primary(name)[0] for name in types}
-        found: dict[str, tuple[Neighbour, ...]] = {start: ()}
-        waiting = deque([start])
-        while waiting and len(found) <= limit:
-            here = waiting.popleft()
-            way = found[here]
-            if len(way) == hops:
-                break
-            for name, side, other in self._around(here):
-                if other in found or other not in self.nodes.by_id:
-                    continue
-                if wanted is None or name in wanted:
-                    found[other] = (*way, self._neighbour(here, name, side, other))
-                    waiting.append(other)
-        node = self.nodes.by_id[start]
-        return [Path(start=node, steps=way) for way in list(found.values())[1 : limit + 1]]
-
     def _take(self, relations: Iterable[RelationRow]) -> None:
         found: dict[str, str] = {}
         spelled: dict[str, str] = {}
