@@ -10,7 +10,6 @@ from sqlalchemy import Connection, delete, exists, func, select, update
 from wellread.errors import RequestError
 from wellread.store.catalogue.accounts.user_records import check_managed
 from wellread.store.catalogue.asking.answer_removal import (
-    change_titles,
     forget_conversation,
     forget_gone,
     forget_questions,
@@ -66,13 +65,10 @@ def forget_words(
     kept = select(documents.c.title).where(documents.c.title.in_(VALUES))
     lost = set(titles).difference(row.title for row in rows_in(connection, kept, titles))
     if lost:
-        black = {title: blacked(title) for title in lost}
-        change_titles(connection, black)
-        rename_in_gaps(connection, black)
-    if not removed:
-        return 0
-    forget_in_gaps(connection, removed)
-    return forget_removed(connection, removed)
+        rename_in_gaps(connection, {title: blacked(title) for title in lost})
+    if removed:
+        forget_in_gaps(connection, removed)
+    return forget_removed(connection, removed, lost) if removed or lost else 0
 
 
 class Forgetting(CataloguePart):

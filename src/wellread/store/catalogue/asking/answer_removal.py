@@ -7,13 +7,11 @@ is blacked out letter by letter, so that all spans still fit the text.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-import ahocorasick
-from sqlalchemy import Connection, Text, cast, delete, or_, select, update
+from sqlalchemy import Connection, delete, or_, select, update
 
 from wellread.codec import to_plain
 from wellread.store.catalogue.asking.answer_rows import (
@@ -32,7 +30,7 @@ from wellread.store.catalogue.asking.answer_rows import (
     titles_pattern,
 )
 from wellread.store.catalogue.documents.lookup import VALUES, live_versions, whole_texts
-from wellread.store.schema.database import STREAM_ROWS, chunks, rows_in
+from wellread.store.schema.database import chunks, rows_in
 from wellread.store.schema.stored_values import REMOVED
 from wellread.store.schema.tables import (
     answer_citations,
@@ -209,64 +207,24 @@ def _blacked_at(text: str, span: Plain) -> str:
 # --- words and titles that stand in what does not rest on the document ---
 
 
-def _quotes(kept: Kept, removed: RemovedWords) -> bool:
-    before = kept.body
-    forgotten(kept, removed, {})
-    return bool(kept.body != _without_whys(before))
-
-
-def _without_whys(body: Plain) -> Plain:
-    return {**body, "citations": [{**one, "why": ""} for one in body["citations"]]}
-
-
-def forget_removed(connection: Connection, removed: RemovedWords) -> int:
-    """Take quotations out of answers that do not cite them; how many had some."""
-    ids = connection.execute(EVERY_ANSWER).scalars().all()
-    changed = [
-        answer
-        for some in chunks(ids)
-        for answer in kept_answers(connection, some).values()
-        if _quotes(answer, removed)
-    ]
-    for answer in changed:
-        answer.stale = True
-        rewrite_rows(connection, answer)
-    _forget_titles(connection, removed)
-    return len(changed)
-
-
-def change_titles(connection: Connection, titles: Mapping[str, str]) -> None:
-    """Put other titles in the place of those that answers name without resting on the documents."""
-    change = titles_changed(titles.items())
-    for ids in chunks(_naming(connection, titles)):
+def forget_removed(connection: Connection, removed: RemovedWords, titles: Collection[str]) -> int:
+    """Take quotations and titles out of answers that do not cite them; how many had a quotation."""
+    black = titles_changed((title, blacked(title)) for title in titles)
+    quoting = 0
+    for ids in chunks(connection.execute(EVERY_ANSWER).scalars().all()):
         for kept in kept_answers(connection, ids).values():
-            new = said_beside(kept.body, change)
-            new["suggestions"] = [said for said in new["suggestions"] if BLANK not in said]
-            if new != kept.body:
-                kept.body = new
+            body = changed_in(kept.body, removed.blanked)
+            if body != kept.body:
+                quoting += 1
+                kept.stale = True
+                body["citations"] = [{**one, "why": ""} for one in body["citations"]]
+            body = said_beside(body, black)
+            body["suggestions"] = [one for one in body.get("suggestions", ()) if BLANK not in one]
+            if body != kept.body:
+                kept.body = body
                 rewrite_rows(connection, kept)
-
-
-def _naming(connection: Connection, titles: Collection[str]) -> list[str]:
-    """The answers beside whose text one of these titles stands, whatever they rest on."""
-    wanted = {form for title in titles if title.strip() for form in _as_stored(title)}
-    if not wanted:
-        return []
-    automaton = ahocorasick.Automaton()
-    for form in wanted:
-        automaton.add_word(form, form)
-    automaton.make_automaton()
-    stored = select(answers.c.id, cast(answers.c.body, Text).label("body")).order_by(answers.c.id)
-    return [
-        row.id
-        for row in connection.execute(stored.execution_options(yield_per=STREAM_ROWS))
-        if next(automaton.iter(row.body), None) is not None
-    ]
-
-
-def _as_stored(words: str) -> set[str]:
-    """How words may stand in a JSON column."""
-    return {json.dumps(words)[1:-1], json.dumps(words, ensure_ascii=False)[1:-1]}
+    _forget_titles(connection, removed)
+    return quoting
 
 
 def _forget_titles(connection: Connection, removed: RemovedWords) -> None:
