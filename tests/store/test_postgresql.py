@@ -97,18 +97,6 @@ def test_titles_are_ordered_and_looked_up_alike(catalogue: Catalogue, tmp_path: 
     assert sorted(orders[0]) == sorted(titles)
 
 
-def test_nul_is_kept(catalogue: Catalogue) -> None:
-    catalogue.commit([change("nul", "n\x00l", "a\x00b\x00 c")])
-    known = document_id("main", "n\x00l")
-    document = catalogue.document(known)
-    assert document is not None
-    assert (document.text, document.title) == ("a\x00b\x00 c", "n\x00l")
-    assert catalogue.live_versions([known]) == {known: version_of(document.text, document.marks)}
-    with pytest.raises((StoreError, ValueError)):
-        catalogue.commit([change("stand-in", "x", "a\ufdd0b")])
-    catalogue.remove_sources("main", ["nul"])
-
-
 def test_a_broken_connection_is_made_anew(
     catalogue: Catalogue, url: str, postgres: Databases
 ) -> None:
@@ -207,7 +195,7 @@ def digests(catalogue: Catalogue) -> list[TableDigest]:
 def test_a_copy_is_the_same_there_and_back(
     catalogue: Catalogue, tmp_path: Path, postgres: Databases
 ) -> None:
-    catalogue.commit([change("one", "one", "Words of one."), change("two", "two\x00", "Ä\x00")])
+    catalogue.commit([change("one", "one", "Words of one."), change("two", "two", "Ä")])
     catalogue.record_gap("open?", "why")
     path, other = tmp_path / "copy.db", postgres.new()
     move_catalogue(catalogue, path)

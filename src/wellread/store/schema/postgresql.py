@@ -8,10 +8,8 @@ sessions between transactions may stand between (docs/decisions/058-postgresql.m
 from __future__ import annotations
 
 import hashlib
-import json
 import re
-from collections.abc import Callable, Iterable
-from functools import cache
+from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy import URL, Column, Connection, Engine, create_engine, event, func, select, text
@@ -42,9 +40,6 @@ ON_CLIENT: dict[str, Any] = {
 POOL = {"pool_size": 10, "max_overflow": 30}
 WRITERS = "writers"
 
-# PostgreSQL takes no NUL in texts. It is kept as a character that stands for none, by design.
-NUL, STAND_IN = "\x00", "\ufdd0"
-
 _NOT_FREE = "55P03"  # a lock was not to be had in time
 _OF_CONTENT = ("22", "54")  # classes of errors: no such value can be stored, or it is too large
 
@@ -58,8 +53,6 @@ def make_engine(where: str, **pool: Any) -> Engine:
             url,
             connect_args=given,
             pool_pre_ping=True,
-            json_serializer=to_json,
-            json_deserializer=from_json,
             **(pool or POOL),
         )
     except ModuleNotFoundError as error:
@@ -77,7 +70,6 @@ def make_engine(where: str, **pool: Any) -> Engine:
             f"SET TIME ZONE 'UTC'; SET {ON_SERVER}"
         )
         raw.autocommit = False
-        _keep_nul(raw)
 
     return engine
 
@@ -207,73 +199,3 @@ def count_on(connection: Connection, column: Column[Any]) -> None:
     if name:
         highest = select(func.coalesce(func.max(column), 0) + 1).scalar_subquery()
         connection.execute(select(func.setval(name, highest, False)))
-
-
-# --- NUL -----------------------------------------------------------------------------------------
-
-
-def to_json(value: object) -> str:
-    """A value as JSON without NUL."""
-    written = json.dumps(value)
-    held = "\\u0000" in written or "\\ufdd0" in written
-    return json.dumps(_changed(value, _without_nul)) if held else written
-
-
-def from_json(data: str | bytes) -> object:
-    """The value again."""
-    written = data.decode() if isinstance(data, bytes) else data
-    value = json.loads(written)
-    return _changed(value, _with_nul) if "\\ufdd0" in written else value
-
-
-def _without_nul(words: str) -> str:
-    if STAND_IN in words:
-        raise ValueError("the character U+FDD0 cannot be stored in PostgreSQL")
-    return words.replace(NUL, STAND_IN)
-
-
-def _with_nul(words: str) -> str:
-    return words.replace(STAND_IN, NUL)
-
-
-def _changed(value: object, change: Callable[[str], str]) -> object:
-    match value:
-        case str():
-            return change(value)
-        case dict():
-            return {_changed(name, change): _changed(one, change) for name, one in value.items()}
-        case list() | tuple():
-            return [_changed(one, change) for one in value]
-    return value
-
-
-def _keep_nul(raw: Any) -> None:
-    """Have the driver put another character in the place of NUL, and take it out again."""
-    raw.adapters.register_dumper(str, _dumper())
-    for kind in ("text", "varchar"):
-        raw.adapters.register_loader(kind, _loader())
-
-
-@cache
-def _dumper() -> type:
-    from psycopg.types.string import StrDumperUnknown  # noqa: PLC0415 - an extra
-
-    class Dumper(StrDumperUnknown):
-        def dump(self, obj: str) -> Any:
-            if NUL in obj or STAND_IN in obj:
-                obj = _without_nul(obj)
-            return super().dump(obj)
-
-    return Dumper
-
-
-@cache
-def _loader() -> type:
-    from psycopg.types.string import TextLoader  # noqa: PLC0415 - an extra
-
-    class Loader(TextLoader):
-        def load(self, data: Any) -> Any:
-            found = super().load(data)
-            return _with_nul(found) if isinstance(found, str) and STAND_IN in found else found
-
-    return Loader

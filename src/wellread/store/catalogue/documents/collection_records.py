@@ -180,12 +180,6 @@ class Collections(CataloguePart):
             connection.execute(insert(collections), row)
             touch(connection, [name])
 
-    def forget(self, name: str) -> None:
-        """Drop the settings of the collection; no error when it has none."""
-        with self._database.write() as connection:
-            connection.execute(delete(collections).where(collections.c.name == name))
-            touch(connection, [name])
-
 
 def source_records(connection: Connection, collection: str) -> dict[str, SourceRecord]:
     """Uri to what is known of each source of the collection."""
