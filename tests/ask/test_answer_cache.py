@@ -412,17 +412,6 @@ async def test_an_explanation_needs_the_whole_way(home: Path) -> None:
     assert len(told) == 1
 
 
-async def test_the_oldest_go_when_there_are_too_many(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("wellread.store.catalogue.asking.answer_records.MOST", 2)
-    with opened(home) as kb:
-        for number in range(4):
-            await ask(kb, f"{ASKED} {number}")
-        assert kb.catalogue.integrity.row_counts()["cached_answers"] == 2
-        assert [(await ask(kb, f"{ASKED} {number}")).cached for number in (3, 2)] == [True, True]
-
-
 def test_two_that_keep_the_same_key_at_once_are_both_recorded(home: Path) -> None:
     with opened(home) as kb, opened(home) as other:
         first = asyncio.run(ask(kb, like=FRESH))

@@ -456,7 +456,7 @@ def test_changes_are_seen_at_once_also_those_of_another_process(
         other.close()
 
 
-def test_the_network_is_kept_while_no_entity_changes(
+def test_the_network_is_kept_while_its_collection_stays(
     catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from wellread.store.catalogue.documents import entity_graph as networks
@@ -474,7 +474,6 @@ def test_the_network_is_kept_while_no_entity_changes(
         assert len(catalogue.graph.edges(["main"])) == 1
         assert ids(catalogue, "a") == ["a"]
         catalogue.record_gap(str(number), "")
-        put(catalogue, article(f"{number}.txt"))
     assert loaded == ["main"]
     put(catalogue, entity("b"))
     assert [edge.known for edge in catalogue.graph.edges(["main"])] == [True]

@@ -11,7 +11,7 @@ expires, the notice to its author and the open question are written in one trans
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -29,7 +29,7 @@ from wellread.store.catalogue.documents.lookup import (
     whole_texts,
 )
 from wellread.store.catalogue.gap_records import record_gap
-from wellread.store.schema.database import CataloguePart, chunks
+from wellread.store.schema.database import CataloguePart
 from wellread.store.schema.stored_values import BetterCitation, Feedback
 from wellread.store.schema.tables import answers, feedback, feedback_marks, notices
 from wellread.types import Span
@@ -225,14 +225,26 @@ class Expiry(CataloguePart):
 
     def sweep(self) -> int:
         """Settle all feedback whose sources have changed; how much of it expired."""
+        statement = (
+            select(feedback, answers.c.stale)
+            .join_from(feedback, answers)
+            .where(feedback.c.expired == "")
+            .order_by(feedback.c.created_at, feedback.c.id)
+        )
         with self._database.read() as connection:
-            suspects = list(_suspects(connection))
-            rows = [
-                row
-                for ids in chunks(suspects)
-                for row in connection.execute(select(feedback).where(feedback.c.id.in_(ids)))
+            rows = connection.execute(statement).all()
+            given = [
+                (one, places_given(one), row.stale) for row in rows for one in [made_feedback(row)]
             ]
-        return sum(bool(one.expired) for one in self.settle(map(made_feedback, rows)))
+            named = {place.document_id for _, places, _ in given for place in places}
+            live = live_versions(connection, named)
+        suspects = [
+            one
+            for one, places, stale in given
+            if (not places and stale)
+            or any(live.get(place.document_id) != place.version for place in places)
+        ]
+        return sum(bool(one.expired) for one in self.settle(suspects))
 
     def settle(self, given: Iterable[Feedback]) -> list[Feedback]:
         """The feedback as it stands now: its places moved, or expired where words have gone."""
@@ -291,38 +303,6 @@ def places_quoted(answer: Answer, numbers: Iterable[int] | None = None) -> list[
 def rests_on(given: Feedback, answer: Answer | None) -> list[BetterCitation]:
     """The places whose words have to stay for the feedback to count."""
     return places_given(given) or (places_quoted(answer) if answer else [])
-
-
-# --- what may have expired -------------------------------------------------------------------
-
-
-def _suspects(connection: Connection) -> Iterator[str]:
-    """The ids of feedback that counts and rests on a document that has another version now."""
-    statement = (
-        select(feedback.c.id, feedback.c.body, answers.c.stale)
-        .join_from(feedback, answers)
-        .where(feedback.c.expired == "")
-        .order_by(feedback.c.created_at, feedback.c.id)
-    )
-    named: dict[str, list[tuple[str, str]]] = {}
-    for row in connection.execute(statement):
-        places = list(_named(row.body))
-        if places:
-            named[row.id] = places
-        elif row.stale:
-            yield row.id
-    live = live_versions(connection, {known for places in named.values() for known, _ in places})
-    for feedback_id, places in named.items():
-        if any(live.get(known) != version for known, version in places):
-            yield feedback_id
-
-
-def _named(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Document and version of each place that is given in a body."""
-    own = [one.get("citation") for one in body.get("sentences", ())]
-    for place in (*body.get("citations", ()), *own):
-        if place is not None:
-            yield place["document_id"], place["version"]
 
 
 # --- whether it did --------------------------------------------------------------------------

@@ -306,7 +306,6 @@ def _session_facts() -> Select[tuple[str, str, int, datetime, datetime]]:
     )
 
 
-MOST = 10_000  # entries that are kept, the newest
 KEPT = timedelta(days=2)
 
 
@@ -368,13 +367,8 @@ class AnswerCache(CataloguePart):
 
 
 def _sweep(connection: Connection, now: datetime) -> None:
-    """Drop entries that no question can hit any more, and the oldest ones beyond ``MOST``."""
+    """Drop entries that no question can hit any more."""
     connection.execute(delete(cached_answers).where(cached_answers.c.created_at < now - KEPT))
-    count = connection.execute(select(func.count()).select_from(cached_answers)).scalar() or 0
-    if count > MOST:
-        order = (cached_answers.c.created_at, cached_answers.c.key)
-        oldest = select(cached_answers.c.key).order_by(*order).limit(count - MOST)
-        connection.execute(delete(cached_answers).where(cached_answers.c.key.in_(oldest)))
 
 
 def _counter(collection: str) -> str:
