@@ -26,14 +26,13 @@ from wellread.types import (
     TimeMark,
 )
 
-PLACE = {"start": 2, "end": 9}
 MARKS: tuple[Mark, ...] = (
-    PageMark(**PLACE, page=1),
-    PageMark(**PLACE, page=2, box=Box(left=0, top=0.5, right=1e-7, bottom=3)),
-    TimeMark(**PLACE, begin=1.5, finish=None),
-    SpeakerMark(**PLACE, speaker="Änne"),
-    HeadingMark(**PLACE, path=("a", "b")),
-    LineMark(**PLACE, line=4),
+    PageMark(start=2, end=9, page=1),
+    PageMark(start=2, end=9, page=2, box=Box(left=0, top=0.5, right=1e-7, bottom=3)),
+    TimeMark(start=2, end=9, begin=1.5, finish=None),
+    SpeakerMark(start=2, end=9, speaker="Änne"),
+    HeadingMark(start=2, end=9, path=("a", "b")),
+    LineMark(start=2, end=9, line=4),
 )
 
 
