@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import groupby
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, func, insert, select, update
 
 from wellread.codec import from_plain, to_plain
 from wellread.store.catalogue.documents.listings import Limits, meeting
@@ -164,22 +163,31 @@ class CoverageReads(CataloguePart):
 
         Only documents of ``collections`` are told.
         """
-        cited = answer_citations.c
+        # One row for each answer: rows cost more than what the database puts into one.
+        rests = (
+            select(answer_citations.c.answer_id, answer_citations.c.document_id)
+            .join(documents, documents.c.id == answer_citations.c.document_id)
+            .where(documents.c.collection.in_(sorted(collections)))
+            .distinct()
+            .subquery()
+        )
+        of = (
+            select(rests.c.answer_id, func.aggregate_strings(rests.c.document_id, ",").label("ids"))
+            .group_by(rests.c.answer_id)
+            .subquery()
+        )
         statement = (
-            select(answers.c.id, answers.c.question, answers.c.created_at, cited.document_id)
-            .join_from(answers, answer_citations, cited.answer_id == answers.c.id)
-            .join(documents, documents.c.id == cited.document_id)
-            .where(answers.c.owner == owner, documents.c.collection.in_(sorted(collections)))
-            .order_by(answers.c.created_at.desc(), answers.c.id, cited.document_id)
+            select(answers.c.id, answers.c.question, answers.c.created_at, of.c.ids)
+            .join(of, of.c.answer_id == answers.c.id)
+            .where(answers.c.owner == owner)
+            .order_by(answers.c.created_at.desc(), answers.c.id)
         )
         return [
             AskedOf(
-                answer_id=known,
-                question=question,
-                created_at=at,
-                document_ids=tuple(dict.fromkeys(row.document_id for row in rows)),
+                answer_id=row.id,
+                question=row.question,
+                created_at=row.created_at,
+                document_ids=tuple(sorted(row.ids.split(","))),
             )
-            for (known, question, at), rows in groupby(
-                self._rows(statement), key=lambda row: tuple(row[:3])
-            )
+            for row in self._rows(statement)
         ]

@@ -405,18 +405,20 @@ class Censuses(CataloguePart):
 
     def taxonomy_sizes(self, limits: Limits = ()) -> dict[tuple[str, str], int]:
         """Each (dimension, value) to its number of documents, sorted."""
-        return {pair: len(ids) for pair, ids in self.taxonomy(limits).items()}
+        with self._database.read() as connection:
+            key, value, statement = _taxonomy(connection, limits)
+            count = func.count(documents.c.id.distinct())
+            statement = statement.with_only_columns(key, value, count).group_by(key, value)
+            found = connection.execute(statement.order_by(key, value))
+            return {(row[0], row[1]): row[2] for row in found}
 
     def taxonomy(self, limits: Limits = ()) -> dict[tuple[str, str], list[str]]:
         """Each (dimension, value) to the ids of its documents, sorted."""
-        found: dict[tuple[str, str], dict[str, None]] = {}
         with self._database.read() as connection:
-            dimension, value = _taxonomy_tables(connection)
-            columns = (dimension.c.key, value.c.value)
-            spread = documents.join(dimension, true()).join(value, true())
-            statement = select(*columns, documents.c.id).select_from(spread)
-            statement = statement.where(meeting(connection, limits))
-            for name, word, known in connection.execute(statement.order_by(*columns, *_IN_ORDER)):
+            key, value, statement = _taxonomy(connection, limits)
+            statement = statement.order_by(key, value, *_IN_ORDER)
+            found: dict[tuple[str, str], dict[str, None]] = {}
+            for name, word, known in connection.execute(statement):
                 found.setdefault((name, word), {})[known] = None
         return {pair: list(known) for pair, known in found.items()}
 
@@ -534,6 +536,17 @@ def _taxonomy_tables(connection: Connection) -> tuple[TableValuedAlias, TableVal
     )
     lateral = dimension.alias()
     return lateral, _each(connection, lateral.c.value)
+
+
+def _taxonomy(
+    connection: Connection, limits: Limits
+) -> tuple[ColumnElement[Any], ColumnElement[Any], Select[Any]]:
+    """Dimension, value, and the rows of these with the id of each document that has them."""
+    dimension, value = _taxonomy_tables(connection)
+    columns = (dimension.c.key, value.c.value)
+    spread = documents.join(dimension, true()).join(value, true())
+    statement = select(*columns, documents.c.id).select_from(spread)
+    return *columns, statement.where(meeting(connection, limits))
 
 
 def _spellings(connection: Connection, statement: Select[Any], names: Sequence[str]) -> list[str]:
