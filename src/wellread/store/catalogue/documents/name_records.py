@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
 from sqlalchemy import (
     Connection,
+    Select,
     Text,
     bindparam,
     cast,
@@ -33,9 +34,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.elements import TextClause
 
-from wellread.store.catalogue.documents import lookup
-from wellread.store.schema.database import CataloguePart, chunks
-from wellread.store.schema.tables import document_names, documents, passages
+from wellread.store.schema.database import AT_ONCE, CataloguePart, chunks
+from wellread.store.schema.tables import document_names, documents, entities, passages, relations
 from wellread.text.english import STOP_WORDS
 from wellread.text.names import (
     address_key,
@@ -48,7 +48,7 @@ from wellread.text.names import (
 from wellread.text.names import key_of as strict_key
 from wellread.text.tokens import key_of, plain, tokens_of
 from wellread.text.words import stem
-from wellread.types import Document
+from wellread.types import Document, EntityFacts, Relation
 
 # What a key is of. Of a title: the whole of it, the part before its colon, its initials, its words
 # that say something (the value: how many there are).
@@ -426,26 +426,25 @@ class NameRecords(CataloguePart):
 
     def wrong(self) -> list[str]:
         """The ids of documents that are looked up by other names than their own."""
-        columns = (_NAMES.sort, _NAMES.key, _NAMES.value, _NAMES.collection)
+        columns = (_NAMES.document_id, _NAMES.sort, _NAMES.key, _NAMES.value, _NAMES.collection)
+        found: list[str] = []
         with self._database.read() as connection:
-            ids = connection.execute(lookup.EVERY_DOCUMENT.order_by(documents.c.id)).scalars().all()
-            return [
-                known
-                for known, names, collection in _described(connection, ids)
-                if {(*one, collection) for one in names}
-                != {
-                    tuple(row)
-                    for row in connection.execute(
-                        select(*columns).where(_NAMES.document_id == known)
-                    )
-                }
-            ]
+            for batch in _described(connection):
+                ids = [known for known, _, _ in batch]
+                held = _lists(connection, select(*columns), _NAMES.document_id.in_(ids))
+                found += [
+                    known
+                    for known, document, speakers in batch
+                    if {(*one, document.collection) for one in name_keys(document, speakers)}
+                    != set(held[known])
+                ]
+        return found
 
     def write_again(self, document_ids: Iterable[str]) -> None:
         """Write the names of these documents anew."""
-        wanted = sorted(set(document_ids))
+        wanted = set(document_ids)
         with self._database.write() as connection:
-            for some in chunks(wanted):
+            for some in chunks(sorted(wanted)):
                 connection.execute(delete(document_names).where(_NAMES.document_id.in_(some)))
             fill(connection, wanted)
 
@@ -483,23 +482,66 @@ def rows_of(names: Iterable[NameKey], collection: str) -> Iterator[dict[str, Any
         yield {"ordinal": ordinal, "collection": collection, **one._asdict()}
 
 
-def fill(connection: Connection, document_ids: Iterable[str] | None = None) -> None:
+def fill(connection: Connection, wanted: Container[str] | None = None) -> None:
     """Write the names of documents, of which none are there yet; of all, where none are given."""
-    if document_ids is None:
-        document_ids = connection.execute(lookup.EVERY_DOCUMENT).scalars().all()
-    for known, names, collection in _described(connection, document_ids):
-        rows = [{"document_id": known, **row} for row in rows_of(names, collection)]
-        connection.execute(insert(document_names), rows)
+    for batch in _described(connection):
+        rows = [
+            {"document_id": known, **row}
+            for known, document, speakers in batch
+            if wanted is None or known in wanted
+            for row in rows_of(name_keys(document, speakers), document.collection)
+        ]
+        if rows:
+            connection.execute(insert(document_names), rows)
 
 
-def _described(
-    connection: Connection, ids: Iterable[str]
-) -> Iterator[tuple[str, list[NameKey], str]]:
-    """Document id to all that it is found by, and its collection."""
-    spoken = select(passages.c.speakers).where(cast(passages.c.speakers, Text) != "[]")
-    for known in ids:
-        document = lookup.document(connection, known)
-        if document is not None:
-            heard = connection.execute(spoken.where(passages.c.document_id == known)).scalars()
-            speakers = dict.fromkeys(name for names in heard for name in names)
-            yield known, name_keys(document, speakers), document.collection
+_OF_DOCUMENTS = ("collection", "uri", "kind", "title", "url", "source_type", "language")
+
+
+def _described(connection: Connection) -> Iterator[list[tuple[str, Document, list[str]]]]:
+    """Every document without its text, and who speaks in it, some at a time."""
+    columns = (documents.c[name] for name in ("id", *_OF_DOCUMENTS, "authors", "taxonomy"))
+    whole = select(*columns).order_by(documents.c.id).limit(AT_ONCE)
+    after = ""
+    while batch := connection.execute(whole.where(documents.c.id > after)).all():
+        after = batch[-1].id
+        inside = [row.id for row in batch]
+        spoken = cast(passages.c.speakers, Text)
+        heard = select(passages.c.document_id, passages.c.speakers).where(spoken != "[]")
+        speakers = _lists(connection, heard, passages.c.document_id.in_(inside))
+        edges = select(relations.c.document_id, relations.c.type, relations.c.target)
+        related = _lists(connection, edges, relations.c.document_id.in_(inside))
+        entity = select(entities).where(entities.c.document_id.in_(inside))
+        facts = {
+            row.document_id: EntityFacts(
+                entity_id=row.entity_id,
+                entity_type=row.entity_type,
+                aliases=tuple(row.aliases),
+                relations=tuple(Relation(type=a, target=b) for a, b in related[row.document_id]),
+            )
+            for row in connection.execute(entity)
+        }
+        yield [
+            (
+                row.id,
+                Document(
+                    **{name: row._mapping[name] for name in _OF_DOCUMENTS},
+                    text="",
+                    authors=tuple(row.authors),
+                    taxonomy={name: tuple(those) for name, those in dict(row.taxonomy).items()},
+                    entity=facts.get(row.id),
+                ),
+                list(dict.fromkeys(name for (names,) in speakers[row.id] for name in names)),
+            )
+            for row in batch
+        ]
+
+
+def _lists(
+    connection: Connection, statement: Select[Any], where: Any
+) -> defaultdict[str, list[tuple[Any, ...]]]:
+    """The rows of a statement, without their first column, by it."""
+    found: defaultdict[str, list[tuple[Any, ...]]] = defaultdict(list)
+    for known, *rest in connection.execute(statement.where(where)):
+        found[known].append(tuple(rest))
+    return found
