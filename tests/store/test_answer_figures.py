@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 import time_machine
-from sqlalchemy import Executable, select
+from sqlalchemy import select
 from tests.learning.ledger import NOW, cited, rated, sentence, unanswered
 
 from wellread.store.catalogue import Catalogue
@@ -138,51 +135,6 @@ def test_ratings_that_count_are_counted_with_their_mean(catalogue: Catalogue) ->
     ):
         catalogue.feedback.put(given)
     assert catalogue.figures.ratings(ALL) == (5, 54.0)
-
-
-# --- worked out once ---
-
-
-def test_the_same_is_worked_out_once_until_something_changes(
-    catalogue: Catalogue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[object] = []
-    work = catalogue.figures._rows
-
-    def counted(statement: Executable) -> Sequence[Any]:
-        asked.append(statement)
-        return work(statement)
-
-    monkeypatch.setattr(catalogue.figures, "_rows", counted)
-    for _ in range(3):
-        assert catalogue.figures.sums(ALL).asked == 0
-    assert len(asked) == 1
-    catalogue.record_answer(cited("ans_1"))  # by this one
-    for _ in range(2):
-        assert catalogue.figures.sums(ALL).asked == 1
-    assert len(asked) == 2
-    other = Catalogue.open(tmp_path / "catalogue.db")
-    other.record_answer(cited("ans_2"))  # by another, as of another process
-    other.close()
-    assert catalogue.figures.sums(ALL).asked == 2
-    assert catalogue.figures.sums(Within(since=NOW)).asked == 2  # another time is another key
-    assert len(asked) == 4
-
-
-def test_a_change_while_it_is_worked_out_is_seen_the_next_time(
-    catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    work = catalogue.figures._rows
-
-    def late(statement: Executable) -> Sequence[Any]:
-        found = work(statement)
-        catalogue.record_answer(cited("ans_1"))
-        return found
-
-    monkeypatch.setattr(catalogue.figures, "_rows", late)
-    assert catalogue.figures.sums(ALL).asked == 0
-    monkeypatch.setattr(catalogue.figures, "_rows", work)
-    assert catalogue.figures.sums(ALL).asked == 1
 
 
 # --- counters ---

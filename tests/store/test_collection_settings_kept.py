@@ -7,7 +7,7 @@ from pathlib import Path
 from wellread.store.catalogue import Catalogue
 
 
-def test_settings_are_kept_replaced_and_forgotten(tmp_path: Path) -> None:
+def test_settings_are_kept_and_replaced(tmp_path: Path) -> None:
     where = tmp_path / "catalogue.db"
     catalogue = Catalogue.open(where)
     assert catalogue.collection_settings.settings("boats") is None
@@ -18,7 +18,4 @@ def test_settings_are_kept_replaced_and_forgotten(tmp_path: Path) -> None:
     again = Catalogue.open(where)
     assert again.collection_settings.settings("boats") == {"rules": []}
     assert again.collection_settings.settings("ships") == {}
-    again.collection_settings.forget("boats")
-    again.collection_settings.forget("boats")
-    assert again.collection_settings.settings("boats") is None
     again.close()

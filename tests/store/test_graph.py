@@ -377,25 +377,6 @@ def test_longer_ways_follow_shorter_ones(catalogue: Catalogue) -> None:
     assert shown(catalogue, "a", "c") == [[("to", "c")], [("to", "b"), ("to", "c")]]
 
 
-def test_reach_gives_each_entity_once_with_a_shortest_way(catalogue: Catalogue) -> None:
-    chain(catalogue)
-    found = catalogue.graph.reach(["main"], "b", 2)
-    assert [(path.steps[-1].name, len(path.steps)) for path in found] == [
-        ("c", 1),
-        ("a", 1),
-        ("d", 2),
-        ("y", 2),
-        ("x", 2),
-    ]
-    assert [path.steps[-1].name for path in catalogue.graph.reach(["main"], "b", 2, limit=2)] == [
-        "c",
-        "a",
-    ]
-    alike = catalogue.graph.reach(["main"], "c", 3, types=["see_also"])
-    assert [path.steps[-1].name for path in alike] == ["y"]
-    assert catalogue.graph.reach(["main"], "nobody", 2) == []
-
-
 @given(
     st.sets(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=16),
     st.integers(1, 4),
@@ -475,7 +456,7 @@ def test_changes_are_seen_at_once_also_those_of_another_process(
         other.close()
 
 
-def test_the_network_is_kept_while_no_entity_changes(
+def test_the_network_is_kept_while_its_collection_stays(
     catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from wellread.store.catalogue.documents import entity_graph as networks
@@ -493,7 +474,6 @@ def test_the_network_is_kept_while_no_entity_changes(
         assert len(catalogue.graph.edges(["main"])) == 1
         assert ids(catalogue, "a") == ["a"]
         catalogue.record_gap(str(number), "")
-        put(catalogue, article(f"{number}.txt"))
     assert loaded == ["main"]
     put(catalogue, entity("b"))
     assert [edge.known for edge in catalogue.graph.edges(["main"])] == [True]

@@ -28,6 +28,7 @@ from typer.testing import CliRunner
 from wellread.ask.answer import answer, final
 from wellread.codec import to_plain
 from wellread.config import load_settings
+from wellread.errors import StoreError
 from wellread.ingest.backup import export_home, import_home
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.remove import remove_documents
@@ -44,7 +45,7 @@ from wellread.values.answers import Question, VerdictName
 pytestmark = pytest.mark.sqlite_only
 
 HOMES = Path(__file__).parent / "homes"
-LIVED = "0008-lived"
+LIVED = ("0008-lived", "0100-lived")
 ASKED = "What was paid for the ferry Osprey?"
 PAID = "The ferry Osprey was bought for 2.6 million euros in 2021."
 
@@ -125,7 +126,7 @@ def test_imported_into_postgresql_it_is_the_same(
 
 
 def test_there_is_a_home_of_every_earlier_schema() -> None:
-    assert {path.name.partition(".")[0] for path in HOMES.iterdir()} == {*OLD, LIVED}
+    assert {path.name.partition(".")[0] for path in HOMES.iterdir()} == {*OLD, *LIVED}
 
 
 def test_an_old_schema_becomes_that_of_the_code(old: Path) -> None:
@@ -142,8 +143,9 @@ def test_an_old_schema_becomes_that_of_the_code(old: Path) -> None:
     engine.dispose()
 
 
-def test_answers_and_reports_are_shown_as_they_were(tmp_path: Path) -> None:
-    home = unpacked(LIVED, tmp_path)
+@pytest.mark.parametrize("lived", LIVED)
+def test_answers_and_reports_are_shown_as_they_were(tmp_path: Path, lived: str) -> None:
+    home = unpacked(lived, tmp_path)
     expected = json.loads((tmp_path / "expected.json").read_text())
     with closing(sqlite3.connect(home / "catalogue.db")) as plain, plain:
         plain.execute("UPDATE answers SET stale = 1 WHERE answered_by = 'none'")
@@ -165,7 +167,7 @@ def test_answers_and_reports_are_shown_as_they_were(tmp_path: Path) -> None:
 def test_an_upgrade_that_breaks_off_leaves_the_catalogue_as_it_was(
     tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = unpacked(LIVED, tmp_path) / "catalogue.db"
+    path = unpacked(LIVED[0], tmp_path) / "catalogue.db"
     before = everything(path)
     whole = getattr(conversion, step)
 
@@ -179,6 +181,16 @@ def test_an_upgrade_that_breaks_off_leaves_the_catalogue_as_it_was(
     assert everything(path) == before
     monkeypatch.undo()
     Catalogue.open(path).close()
+
+
+def test_documents_that_name_their_readers_are_refused_untouched(tmp_path: Path) -> None:
+    path = unpacked("0007", tmp_path) / "catalogue.db"
+    with closing(sqlite3.connect(path)) as plain, plain:
+        plain.execute("UPDATE documents SET readers = '[\"ana\"]' WHERE title = 'Meeting'")
+    before = everything(path)
+    with pytest.raises(StoreError, match=r"meeting\S+ names who may read it"):
+        Catalogue.open(path)
+    assert everything(path) == before
 
 
 def everything(path: Path) -> list[str]:

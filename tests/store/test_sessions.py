@@ -203,18 +203,20 @@ def test_an_answer_does_not_name_what_was_removed(catalogue: Catalogue) -> None:
     assert not stored.stale  # it rests on none of them
 
 
-def test_an_answer_calls_a_changed_source_by_its_title_of_now(catalogue: Catalogue) -> None:
+def test_the_former_title_of_a_changed_source_stays_until_it_is_removed(
+    catalogue: Catalogue,
+) -> None:
     catalogue.commit(
         [change("parrot", title="Secret parrot"), change("harbour", title="The harbour")]
     )
     given = declined(of("parrot", "Secret parrot"), of("harbour", "The harbour"))
     catalogue.record_answer(given)
     catalogue.commit([change("parrot", title="Another title")])
-    found = catalogue.answer(given.id)
-    now = declined(of("parrot", "Another title"), of("harbour", "The harbour"))
-    assert found == replace(now, id=given.id)
+    assert catalogue.answer(given.id) == given
     assert catalogue.forgetting.fresh_but_outdated() == []
     assert catalogue.forgetting.quoting_removed() == {}
+    catalogue.remove_sources("main", ["parrot"])
+    assert "parrot" not in repr(catalogue.answer(given.id))
 
 
 def test_an_entity_that_was_removed_is_named_no_more(catalogue: Catalogue) -> None:

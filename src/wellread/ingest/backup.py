@@ -422,7 +422,7 @@ def _leave_indexes(catalogue: Path) -> None:
 def _to_server(folder: Path, url: str) -> None:
     """Copy the unpacked catalogue into the database at ``url``, prove the copy, drop the file."""
     catalogue = folder / CATALOGUE_FILE
-    with closing(Catalogue.open(catalogue, new=False, home=folder)) as opened:
+    with closing(Catalogue.open(catalogue, new=False)) as opened:
         move_catalogue(opened, url)
     drop_file(catalogue)
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal, TypedDict
@@ -45,10 +45,6 @@ from wellread.store.catalogue.run_logs import JobItem
 WINDOW_PASSAGES = 512  # written to the index and committed together
 WINDOW_SECONDS = 5.0  # a window that fills slowly is written after that
 FOLD_PASSAGES = 20_000  # rows that searches scan one by one, until they are folded in
-MOVED = (
-    "some of what it held is in a collection of fewer readers since the upgrade, and would be open "
-    "to all of this one; read it there: wellread sync FILE --collection NAME"
-)
 LOOK_SECONDS = 0.2  # between two reports of progress while only vectors are missing
 
 
@@ -207,9 +203,6 @@ class _Run:
             found=found,
         )
         rules = source_rules(self.settings, self.found, found, self.known, pool)
-        moved = kb.catalogue.moved_sources(order.collection).values()
-        refused = {uri: MOVED for records in moved for uri in records}
-        rules = replace(rules, failed={**rules.failed, **refused})
         self.changes = ChangeDetector(order.collection, self.known, rules)
         self.readers = Readers(kb, order.collection, self.known, rules.by_uri, pool)
         self.filler = VectorFiller(kb, self._embedded)

@@ -112,13 +112,13 @@ def _in_file(home: Path, settings: BackupSettings, upgrading: Callable[[], objec
             take_copy(path, home / BACKUPS_FOLDER)
             drop_copies(home / BACKUPS_FOLDER, keep=settings.keep)
 
-    return Catalogue.open(path, new=not remains, before_upgrade=back_up, home=home)
+    return Catalogue.open(path, new=not remains, before_upgrade=back_up)
 
 
 def _on_server(home: Path, url: str, upgrading: Callable[[], object]) -> Catalogue:
     try:
         new = not has_remains(home)
-        return Catalogue.open(url, new=new, before_upgrade=upgrading, home=home)
+        return Catalogue.open(url, new=new, before_upgrade=upgrading)
     except DamageError as error:
         raise DamageError(
             f"the database of catalogue.url holds no catalogue, and {home} holds what belongs to "

@@ -112,11 +112,6 @@ def coverage_grid(
         SettingsError: the stored settings of a collection mean nothing to this release.
         StoreError: the catalogue cannot be read.
     """
-    key = ("coverage", where, tuple(by), owner, kb.settings.coverage.target)
-    return kb.catalogue.figures.remembered.of(key, lambda: _worked_out(kb, where, by, owner))
-
-
-def _worked_out(kb: KnowledgeBase, where: Filters, by: Sequence[str], owner: str) -> Grid:
     scope = scope_of(kb, (where,))
     targets = _targets(kb, scope.collections)
     held = sorted(vocabulary_of(kb, scope.collections).dimensions if scope.collections else ())

@@ -8,7 +8,7 @@ or the server's when the connection breaks.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -26,26 +26,12 @@ HINT = "a home that is read-only can be asked and searched; to add or remove, wo
 
 
 class Locks(Protocol):
-    """The locks of one base. Each use holds a lock of its own, also within one process.
-
-    Attributes:
-        everywhere: whether they hold between machines.
-    """
+    """The locks of one base. Each use holds a lock of its own, also within one process."""
 
     everywhere: bool
 
     def hold(self, name: str, seconds: float = 0.0) -> AbstractContextManager[bool]:
-        """Hold a lock while inside, and whether it was free within ``seconds``.
-
-        Raises:
-            StoreError: it cannot be had, or was lost while it was held.
-        """
-
-    def lease(self, name: str) -> AbstractContextManager[Callable[[], None]]:
-        """Show others while inside that somebody is at it; nothing is left of it afterwards.
-
-        What is given is to be called now and then: it takes up again what broke.
-        """
+        """Hold a lock while inside, and whether it was free within ``seconds``."""
 
     def taken(self, name: str) -> bool:
         """Whether somebody holds the lock."""
@@ -82,15 +68,6 @@ class FileLocks:
         finally:
             lock.release()
 
-    @contextmanager
-    def lease(self, name: str) -> Iterator[Callable[[], None]]:
-        """See ``Locks.lease``."""
-        with self.hold(name):
-            try:
-                yield lambda: None
-            finally:
-                self.forget(name)
-
     def taken(self, name: str) -> bool:
         """See ``Locks.taken``."""
         if not (self._folder / name).exists():
@@ -122,17 +99,15 @@ class AdvisoryLocks:
     everywhere = True
 
     def __init__(self, where: str) -> None:
-        """Args: where: the URL of the catalogue."""
         _, self._schema = postgresql.address_of(where)
         self._engine = postgresql.make_engine(where, pool_size=2, max_overflow=-1)
-        self._connect = postgresql.Connecting(self._engine)
 
     @contextmanager
     def hold(self, name: str, seconds: float = 0.0) -> Iterator[bool]:
         """See ``Locks.hold``."""
         key = postgresql.lock_key(self._schema, name)
         with _told(name):
-            connection = self._connect().execution_options(isolation_level="AUTOCOMMIT")
+            connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
         with connection:
             with _told(name):
                 ours = _take(connection, key, seconds)
@@ -150,20 +125,11 @@ class AdvisoryLocks:
                     hint="run it again; 'wellread verify' tells whether the stores agree",
                 )
 
-    @contextmanager
-    def lease(self, name: str) -> Iterator[Callable[[], None]]:
-        """See ``Locks.lease``."""
-        held = _Lease(self._connect, postgresql.lock_key(self._schema, name), name)
-        try:
-            yield held.renew
-        finally:
-            held.end()
-
     def taken(self, name: str) -> bool:
         """See ``Locks.taken``."""
         key = postgresql.lock_key(self._schema, name) & 0xFFFF_FFFF_FFFF_FFFF
         parts = {"high": key >> 32, "low": key & 0xFFFF_FFFF}
-        with _told(name), self._connect() as connection:
+        with _told(name), self._engine.connect() as connection:
             return bool(connection.execute(_HELD, parts).scalar())
 
     def forget(self, _name: str) -> None:
@@ -172,46 +138,6 @@ class AdvisoryLocks:
     def close(self) -> None:
         """Give all connections back."""
         self._engine.dispose()
-
-
-class _Lease:
-    """A lock that is held for long, and taken again after its connection broke."""
-
-    def __init__(self, connect: Callable[[], Connection], key: int, name: str) -> None:
-        self._connect = connect
-        self._key, self._name = key, name
-        self._connection: Connection | None = None
-        with _told(name):
-            self._begin()
-
-    def renew(self) -> None:
-        """Look whether it is held; after a break it is taken again, or left to the next look."""
-        try:
-            if self._connection is not None:
-                self._connection.execute(text("SELECT 1"))
-                return
-            self._begin()
-        except SQLAlchemyError as error:
-            logger.warning("the lock %s broke, and is taken again: %s", self._name, error.args[0])
-            self._drop()
-
-    def end(self) -> None:
-        """Let go of it."""
-        if self._connection is not None:
-            _give_back(self._connection, self._key)
-            self._connection.close()
-            self._connection = None
-
-    def _begin(self) -> None:
-        opened = self._connect().execution_options(isolation_level="AUTOCOMMIT")
-        self._connection = opened
-        opened.execute(_TRY, {"key": self._key})
-
-    def _drop(self) -> None:
-        if self._connection is not None:
-            self._connection.invalidate()
-            self._connection.close()
-            self._connection = None
 
 
 def _take(connection: Connection, key: int, seconds: float) -> bool:

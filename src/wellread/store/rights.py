@@ -172,12 +172,7 @@ RULES = {
 
 
 def statements(dialect: str, schema: str) -> Iterator[str]:
-    """What makes the views and what they look up, once per connection.
-
-    Args:
-        dialect: ``sqlite`` or ``postgresql``.
-        schema: the one that holds the tables.
-    """
+    """What makes the views and what they look up, once per connection."""
     temp = "temp" if dialect == "sqlite" else "pg_temp"
     rowid = " WITHOUT ROWID" if dialect == "sqlite" else ""
     yield f"CREATE TEMP TABLE readable (name TEXT PRIMARY KEY){rowid}"
@@ -266,9 +261,6 @@ class RestrictedDatabase(Database):
     """The catalogue's database for one asker: reads through the views, writes to the tables.
 
     It has no engine of its own, so that nothing is read past the views.
-
-    Args:
-        writes: whether it writes at all.
     """
 
     def __init__(self, readers: RestrictedReaders, reads: Reads, *, writes: bool = True) -> None:
@@ -288,11 +280,7 @@ class RestrictedDatabase(Database):
 
     @contextmanager
     def write(self, seconds: float = LOCK_SECONDS) -> Iterator[Connection]:
-        """A transaction that writes, to all tables.
-
-        Raises:
-            RequestError: this part of the catalogue is not written for an asker.
-        """
+        """A transaction that writes, to all tables."""
         if not self._writes:
             raise RequestError(
                 "the material cannot be changed in the name of a reader",

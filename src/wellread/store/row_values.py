@@ -21,11 +21,7 @@ Floats = NDArray[np.float32]
 
 
 def check_shape(vectors: Floats, rows: int, dimensions: int) -> None:
-    """Refuse vectors that do not fit the rows or the index.
-
-    Raises:
-        StoreError: they do not.
-    """
+    """Refuse vectors that do not fit the rows or the index."""
     if vectors.shape != (rows, dimensions):
         raise StoreError(
             f"{rows} rows of {dimensions} numbers do not fit vectors of shape {vectors.shape}",
@@ -34,11 +30,7 @@ def check_shape(vectors: Floats, rows: int, dimensions: int) -> None:
 
 
 def check_question(vector: Floats, dimensions: int) -> None:
-    """Refuse a vector that cannot be looked for in an index of so many dimensions.
-
-    Raises:
-        StoreError: it is of another shape.
-    """
+    """Refuse a vector that cannot be looked for in an index of so many dimensions."""
     if vector.shape != (dimensions,):
         raise StoreError(
             f"a vector of shape {vector.shape} was searched for in an index of "
@@ -48,11 +40,7 @@ def check_question(vector: Floats, dimensions: int) -> None:
 
 
 def unit(vectors: Floats) -> Floats:
-    """The vectors (last axis) at length 1, so that a dot product is a cosine; zero stays zero.
-
-    Raises:
-        StoreError: a number is not finite.
-    """
+    """The vectors (last axis) at length 1, so that a dot product is a cosine; zero stays zero."""
     wide = np.asarray(vectors, dtype=np.float64)
     if not np.isfinite(wide).all():
         raise StoreError("a vector holds numbers that are not finite", hint="check the embedder")

@@ -76,15 +76,6 @@ def test_no_query_of_a_restricted_asker_reads_or_writes_past_the_views(kb: Knowl
         mine._database.engine  # noqa: B018 - there is none
 
 
-@pytest.mark.sqlite_only  # what watches for changes is a connection of its own there
-def test_views_let_go_of_the_file_with_the_base(kb: KnowledgeBase) -> None:
-    figures = seen_by(kb, STRANGER).catalogue.figures
-    assert figures.remembered.of("one", lambda: 1) == 1
-    assert figures.remembered._watching is not None
-    kb.close()
-    assert figures.remembered._watching is None
-
-
 def test_askers_take_turns_on_the_same_connections(kb: KnowledgeBase) -> None:
     wide, narrow, none = (
         seen_by(kb, Asker(owner="a", reads=reads))

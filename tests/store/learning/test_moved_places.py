@@ -23,12 +23,7 @@ def place(words: str) -> BetterCitation:
 )
 @pytest.mark.parametrize(
     "text",
-    [
-        BEFORE,
-        f"A new line.\n\n{BEFORE}",
-        f"{' '.join(BEFORE.split())} And more.",
-        "One. " + BEFORE.replace(" ", " \n"),
-    ],
+    [BEFORE, f"A new line.\n\n{BEFORE}"],
 )
 def test_they_are_found_wherever_they_stand(words: str, text: str) -> None:
     found = moved(text, place(words))

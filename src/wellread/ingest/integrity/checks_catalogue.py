@@ -51,7 +51,6 @@ def check_catalogue(kb: KnowledgeBase, trees: Sequence[str]) -> list[Problem]:
             damage.QUOTING,
             ((one, ", ".join(sorted(ids))) for one, ids in forgetting.quoting_removed().items()),
         ),
-        (damage.CACHED, _each(kb.catalogue.answer_cache.outdated(), "in the cache of answers")),
         (
             damage.MENTIONS,
             _each(integrity.misplaced_mentions(), "are looked for again by the next run"),

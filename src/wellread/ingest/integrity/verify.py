@@ -249,7 +249,6 @@ REMEDIES: tuple[tuple[tuple[str, ...], Remedy], ...] = (
     ((damage.EMPTIED,), _read_emptied),
     ((damage.NOT_STALE,), lambda kb, ids: kb.catalogue.forgetting.mark_stale(ids)),
     ((damage.QUOTING,), lambda kb, _: kb.catalogue.forgetting.forget_quotes()),
-    ((damage.CACHED,), lambda kb, _: kb.catalogue.answer_cache.drop_outdated()),
     ((damage.MENTIONS,), lambda kb, ids: kb.catalogue.integrity.drop_mentions(ids)),
     ((damage.ITEMS,), lambda kb, ids: kb.catalogue.stories.forget(ids)),
     ((damage.DEAD_JOB,), lambda kb, _: end_dead_jobs(kb)),

@@ -71,10 +71,9 @@ SECONDS_BETWEEN = 0.5  # between two looks into the catalogue
 class JobLog:
     """One running job. Lines are kept back until the next look into the catalogue."""
 
-    def __init__(self, kb: KnowledgeBase, job: Job, renew: Callable[[], None]) -> None:
+    def __init__(self, kb: KnowledgeBase, job: Job) -> None:
         self._kb = kb
         self.job = job
-        self._renew = renew
         self._waiting: list[JobItem] = []
         self._noted = 0
         self._looked = 0.0
@@ -92,7 +91,6 @@ class JobLog:
 
     def write(self, progress: Progress) -> None:
         """Write down how far it is."""
-        self._renew()
         jobs = self._kb.catalogue.jobs
         waiting, self._waiting = self._waiting, []
         jobs.note(self.job.id, self._noted, waiting)
@@ -121,8 +119,8 @@ def job_log(
     named = [shown(given) if is_web(given) else given for given in inputs]  # without passwords
     job = kb.catalogue.jobs.start(action, collection, named, platform.node(), os.getpid())
     # Held while the process lives: this is how others see that it was killed.
-    with kb.locks.lease(_lock(job)) as renew:
-        log = JobLog(kb, job, renew)
+    with kb.locks.hold(_lock(job)):
+        log = JobLog(kb, job)
         try:
             yield log
             kb.catalogue.jobs.finish(job.id, "cancelled" if log.cancelled else "done")
@@ -132,6 +130,8 @@ def job_log(
         except WellreadError as error:
             kb.catalogue.jobs.finish(job.id, "failed", str(error))
             raise
+        finally:
+            kb.locks.forget(_lock(job))
 
 
 def end_dead_jobs(kb: KnowledgeBase) -> list[Job]:

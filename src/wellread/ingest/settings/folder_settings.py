@@ -19,10 +19,9 @@ from wellread.ingest.loaders.front_matter import NAMES_READERS, READERS
 from wellread.ingest.settings.collection import SETTINGS_NAME, CollectionSettings
 from wellread.ingest.sources.discover import Found, FoundFile, local_path, uri_of
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.documents.collection_records import MOVED_FROM
 
 FOLDERS = "folders"  # under which the settings of a collection keep those of its folders
-NOT_OWN = (FOLDERS, READERS, MOVED_FROM)  # that are kept beside what the reader said
+NOT_OWN = (FOLDERS, READERS, "moved_from")  # that are kept beside what the reader said
 Plain = dict[str, Any]
 
 
@@ -119,7 +118,6 @@ def settings_in_force(
         notes.append(_told(path, root, settings, found))
     plain = {root: one.to_plain() for root, one in folders.items()}
     new = {**(own.to_plain() if own else {}), **({FOLDERS: plain} if plain else {})}
-    new |= {name: said for name, said in (stored or {}).items() if name == MOVED_FROM}
     if new != (stored or {}) or (given and stored is None):
         kb.catalogue.collection_settings.set_settings(collection, new)
     own = None if own == CollectionSettings() else own

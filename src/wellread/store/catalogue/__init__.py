@@ -7,7 +7,7 @@ what the index may hold too much of is written down before and settled after (``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -57,7 +57,7 @@ from wellread.store.schema.database import (
     writing,
 )
 from wellread.store.schema.postgresql import size
-from wellread.store.schema.stored_values import SourceChange, VersionKey
+from wellread.store.schema.stored_values import VersionKey
 from wellread.store.schema.tables import HEAD
 from wellread.values.reports import Report
 
@@ -106,23 +106,12 @@ class Catalogue(CataloguePart):
         *,
         new: bool = True,
         before_upgrade: Callable[[], object] = lambda: None,
-        home: Path | None = None,
     ) -> Catalogue:
-        """The catalogue in a file or at a database URL; made or upgraded when needed.
-
-        Args:
-            new: whether it may be made.
-            before_upgrade: called when one of an older release is about to be upgraded.
-            home: the folder of the home that it is the catalogue of.
-
-        Raises:
-            DamageError: its file is damaged, or it may not be made and has no tables.
-            StoreError: it cannot be opened, or a newer release wrote it; nothing is written then.
-        """
+        """The catalogue in a file or at a database URL; made or upgraded when needed."""
         database = Database(where)
         try:
             with database.alone():
-                _bring_up_to_date(database, new, before_upgrade, home)
+                _bring_up_to_date(database, new, before_upgrade)
         except BaseException:
             database.close()
             raise
@@ -134,7 +123,6 @@ class Catalogue(CataloguePart):
 
     def close(self) -> None:
         """Give all connections back."""
-        self.figures.remembered.close()
         self._database.close()
 
     @contextmanager
@@ -149,7 +137,10 @@ class Catalogue(CataloguePart):
 
     def size_on_server(self) -> int:
         """Bytes of its tables on a server; 0 for a file, which is in the home."""
-        return 0 if self._database.path else self._database.reread(size)
+        if self._database.path:
+            return 0
+        with self._database.read() as connection:
+            return size(connection)
 
     # --- sources and documents ---
 
@@ -157,7 +148,6 @@ class Catalogue(CataloguePart):
     source = reading(collection_records.source_record)
     known_sources = reading(collection_records.known_sources)
     troubled_sources = reading(collection_records.troubled_sources)
-    moved_sources = reading(collection_records.moved_sources)
     record_sources = writing(collection_records.record_sources)
 
     def remove_sources(self, collection: str, uris: Iterable[str]) -> list[VersionKey]:
@@ -173,12 +163,7 @@ class Catalogue(CataloguePart):
         self._database.forget_deleted()
         return list(gone.items())
 
-    def commit(self, changes: Sequence[SourceChange], noted: Collection[VersionKey] = ()) -> None:
-        """See ``document_writes.commit_changes``."""
-        with self._database.read() as connection:
-            looked = document_writes.look_before(connection, changes)
-        with self._database.write() as connection:
-            document_writes.commit_changes(connection, changes, noted, looked)
+    commit = writing(document_writes.commit_changes)
 
     def remove_documents(self, document_ids: Iterable[str]) -> list[VersionKey]:
         """Delete single documents, as ``remove_sources`` does."""
@@ -242,10 +227,6 @@ class Catalogue(CataloguePart):
         """Keep the report of a run, its answer and what that lacks, all or nothing.
 
         So whoever goes on with a run that died here files its gap once.
-
-        Args:
-            lacks: what is known of the gap, where the answer has one.
-            read: the collections that the answer could be drawn from.
         """
         answer = report.answer
         with self._database.write() as connection:
@@ -256,9 +237,7 @@ class Catalogue(CataloguePart):
             research_records.finish_run(connection, run_id, report)
 
 
-def _bring_up_to_date(
-    database: Database, new: bool, before_upgrade: Callable[[], object], home: Path | None
-) -> None:
+def _bring_up_to_date(database: Database, new: bool, before_upgrade: Callable[[], object]) -> None:
     with database.read() as connection:
         there = inspect(connection).has_table("alembic_version")
         current = connection.execute(CURRENT).scalar() if there else None
@@ -272,6 +251,6 @@ def _bring_up_to_date(
         before_upgrade()
     with database.setting_up() as connection:
         if current in OLD:
-            convert(connection, current, home)
+            convert(connection, current)
         else:
             upgrade(connection)

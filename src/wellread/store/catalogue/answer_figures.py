@@ -1,26 +1,21 @@
 """What the figures of answers add up to in a time; every number is worked out by the database.
 
-Between two changes of the database the same is not worked out twice (``Remembered``). Counters
-never go down: a conversation that is removed takes its answers along, and who collects counters
-takes a lower number for a restart and adds it all again.
+Counters never go down: a conversation that is removed takes its answers along, and who collects
+counters takes a lower number for a restart and adds it all again.
 """
 
 from __future__ import annotations
 
 import math
-import sqlite3
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import wraps
-from threading import Lock
-from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, cast
+from itertools import groupby
+from typing import Any, Literal
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Select,
     String,
     case,
     func,
@@ -31,8 +26,7 @@ from sqlalchemy import (
 
 from wellread.store.catalogue.asking.answer_rows import NAMED
 from wellread.store.catalogue.documents.lookup import property_of, put_properties
-from wellread.store.schema.database import CataloguePart, Database, made_of
-from wellread.store.schema.postgresql import moment_of_writes
+from wellread.store.schema.database import CataloguePart, made_of
 from wellread.store.schema.stored_values import Counted, GapCount, Latency, Spent, Sums, Topic
 from wellread.store.schema.tables import (
     answer_citations,
@@ -69,36 +63,14 @@ class Within:
         return found if self.until is None else [*found, column < self.until]
 
 
-P = ParamSpec("P")
-T = TypeVar("T")
-Method = Callable[Concatenate["AnswerFigures", P], T]
-
-
-def _remembered(method: Method[P, T]) -> Method[P, T]:
-    """``method``, which gives the same again for as long as nothing has changed."""
-
-    @wraps(method)
-    def told(part: AnswerFigures, /, *args: P.args, **options: P.kwargs) -> T:
-        key = (method.__name__, args, tuple(sorted(options.items())))
-        return part.remembered.of(key, lambda: method(part, *args, **options))
-
-    return told
-
-
 class AnswerFigures(CataloguePart):
-    """Sums over the answers of all people; what is given back must not be changed."""
+    """Sums over the answers of all people."""
 
-    def __init__(self, database: Database) -> None:
-        super().__init__(database)
-        self.remembered = Remembered(database)
-
-    @_remembered
     def sums(self, within: Within) -> Sums:
         """What the answers in this time add up to."""
         statement = select(*_sums()).where(*within.of(_FACTS.at))
         return Sums(**self._rows(statement)[0]._mapping)
 
-    @_remembered
     def over_time(self, within: Within, unit: Unit) -> list[Counted]:
         """The same for each hour or day that has an answer, the oldest first."""
         start = self._started(unit).label("start")
@@ -108,7 +80,6 @@ class AnswerFigures(CataloguePart):
         statement = select(*columns).where(*within.of(_FACTS.at))
         return made_of(Counted, self._rows(statement.group_by(start).order_by(start)))
 
-    @_remembered
     def by_answerer_and_type(self, within: Within) -> list[tuple[str, str, int, int]]:
         """Who answered questions of which type: how many were asked, and how many not answered."""
         groups = (_FACTS.answered_by, _FACTS.type)
@@ -116,28 +87,21 @@ class AnswerFigures(CataloguePart):
         statement = select(*columns).where(*within.of(_FACTS.at)).group_by(*groups)
         return [tuple(row) for row in self._rows(statement.order_by(*groups))]
 
-    @_remembered
     def latencies(self, within: Within) -> list[Latency]:
         """Seconds of each step, the one that took most in all first."""
         name, seconds = answer_steps.c.name, answer_steps.c.seconds
-        conditions = within.of(answer_steps.c.at)
-        sums = select(name, func.count(), func.sum(seconds)).where(*conditions).group_by(name)
-        with self._database.read() as connection:
-            rows = connection.execute(sums).all()
-            found = [
-                Latency(
-                    name=step,
-                    answers=count,
-                    seconds=taken,
-                    percentiles=_at_ranks(
-                        connection, select(seconds).where(name == step, *conditions), count
-                    ),
-                )
-                for step, count, taken in rows
-            ]
+        statement = select(name, seconds).where(*within.of(answer_steps.c.at))
+        found = []
+        rows = self._rows(statement.order_by(name, seconds))
+        for step, group in groupby(rows, key=lambda row: row.name):
+            taken = [row.seconds for row in group]
+            ranks = (max(0, math.ceil(share * len(taken)) - 1) for share in PERCENTILES)
+            percentiles = tuple(taken[rank] for rank in ranks)
+            found.append(
+                Latency(name=step, answers=len(taken), seconds=sum(taken), percentiles=percentiles)
+            )
         return sorted(found, key=lambda one: (-one.seconds, one.name))
 
-    @_remembered
     def histogram(self, bounds: tuple[float, ...]) -> dict[str, tuple[list[int], float]]:
         """For each step how many answers took up to each bound and up to none, and all seconds.
 
@@ -156,7 +120,6 @@ class AnswerFigures(CataloguePart):
             found[step] = counts, before + taken
         return dict(sorted(found.items()))
 
-    @_remembered
     def topics(self, within: Within, kind: str, limit: int) -> list[Topic]:
         """What was asked about most often."""
         topic = answer_topics.c
@@ -170,7 +133,6 @@ class AnswerFigures(CataloguePart):
         )
         return made_of(Topic, self._rows(statement.limit(limit)))
 
-    @_remembered
     def ratings(self, within: Within) -> tuple[int, float | None]:
         """How many ratings of whole answers were given in this time, and their mean (0-100)."""
         columns = (func.count(feedback.c.score), func.avg(feedback.c.score))
@@ -179,7 +141,6 @@ class AnswerFigures(CataloguePart):
         count, mean = self._rows(statement)[0]
         return count, mean
 
-    @_remembered
     def gaps(self, within: Within) -> list[GapCount]:
         """The questions that were filed as gaps in this time, by kind and status."""
         groups = (gaps.c.kind, gaps.c.status)
@@ -187,7 +148,6 @@ class AnswerFigures(CataloguePart):
         counted = counted.where(*within.of(gaps.c.created_at)).group_by(*groups).order_by(*groups)
         return made_of(GapCount, self._rows(counted))
 
-    @_remembered
     def calls(self, within: Within) -> list[Spent]:
         """Calls of models that were made in this time, the dearest first."""
         called = provider_calls.c
@@ -204,7 +164,6 @@ class AnswerFigures(CataloguePart):
         statement = select(*columns).where(*within.of(called.at)).group_by(*groups)
         return made_of(Spent, self._rows(statement.order_by(cost.desc(), *groups)))
 
-    @_remembered
     def first(self) -> datetime | None:
         """When the oldest answer that is kept was given."""
         found = self._values(select(_FACTS.at).order_by(_FACTS.at).limit(1))
@@ -256,83 +215,9 @@ def _number(column: ColumnElement[int], name: str) -> Any:
     return func.coalesce(func.sum(column), 0).label(name)
 
 
-def _at_ranks(connection: Connection, seconds: Select[Any], count: int) -> tuple[float, ...]:
-    """The value at each of ``PERCENTILES``, by the nearest rank.
-
-    The index has them in order; they are counted off from the nearer end.
-    """
-    upwards = seconds.order_by(answer_steps.c.seconds).limit(1)
-    downwards = seconds.order_by(answer_steps.c.seconds.desc()).limit(1)
-    found = []
-    for share in PERCENTILES:
-        rank = max(0, math.ceil(share * count) - 1)
-        behind = count - 1 - rank
-        ordered = upwards.offset(rank) if rank < behind else downwards.offset(behind)
-        found.append(float(connection.execute(ordered).scalar_one()))
-    return tuple(found)
-
-
-MOST = 512  # results that are held
-
-
-class Remembered:
-    """What was worked out since the last change of the catalogue, by any process.
-
-    SQLite tells a connection whether others have changed the file since it last asked; so there is
-    one here that never changes anything. PostgreSQL tells which transactions have ended, those of
-    the server's other databases too: where these are busy, little is remembered.
-    """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._path = database.path
-        self._lock = Lock()
-        self._watching: sqlite3.Connection | None = None
-        self._version: int | str | None = None
-        self._held: dict[Hashable, object] = {}
-
-    def of(self, key: Hashable, work_out: Callable[[], T]) -> T:
-        """The result under ``key``, worked out when it is not known or something has changed."""
-        with self._lock:
-            version = self._look()
-            if version is None or version != self._version or len(self._held) >= MOST:
-                self._version, self._held = version, {}
-            held = self._held
-            if key in held:
-                return cast(T, held[key])
-        found = work_out()
-        if version is not None:
-            held[key] = found  # of a change meanwhile the next look tells, and drops it
-        return found
-
-    def close(self) -> None:
-        """Let go of the file."""
-        with self._lock:
-            if self._watching is not None:
-                self._watching.close()
-            self._watching, self._version, self._held = None, None, {}
-
-    def _look(self) -> int | str | None:
-        if self._path is None:
-            return self._database.reread(moment_of_writes)
-        with suppress(sqlite3.Error):  # the work itself will tell what is wrong
-            if self._watching is None:
-                # A new connection counts anew: what is held was told by another.
-                self._version = None
-                self._watching = sqlite3.connect(
-                    self._path, check_same_thread=False, isolation_level=None
-                )
-            return int(self._watching.execute("PRAGMA data_version").fetchone()[0])
-        return None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedQuestion:
-    """A question that a person asked.
-
-    Attributes:
-        type: what kind of question it was taken for.
-    """
+    """A question that a person asked."""
 
     id: str
     question: str

@@ -1,14 +1,15 @@
-"""Opens catalogues of schemas 0001 to 0008: what they hold, as this release keeps it.
+"""Opens catalogues of schemas 0001 to 0008 and 0100: what they hold, as this release keeps it.
 
 All in the transaction of whoever upgrades: it is done whole, or nothing has changed. Tables get the
 columns and indexes that they lack, answers become rows of their own, and what is not kept any more
-goes. Documents that named their readers move first (``reader_collections``).
+goes. Documents that name their readers are not taken over: rights are per collection.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
+import json
+import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sqlalchemy import (
@@ -30,42 +31,55 @@ from sqlalchemy import (
 from sqlalchemy.schema import CreateColumn
 
 from wellread.codec import from_plain
+from wellread.errors import StoreError
 from wellread.store.catalogue.asking.answer_records import as_it_stands
-from wellread.store.catalogue.asking.answer_rows import kept_answers, rewrite_rows
+from wellread.store.catalogue.asking.answer_rows import BLANK, Kept, kept_answers, rewrite_rows
 from wellread.store.catalogue.asking.research_records import kept_report
+from wellread.store.catalogue.documents.lookup import VALUES
 from wellread.store.catalogue.documents.name_records import fill
-from wellread.store.catalogue.reader_collections import move_documents
-from wellread.store.schema.database import chunks
-from wellread.store.schema.tables import HEAD, answers, metadata, research_runs, sessions
+from wellread.store.schema.database import chunks, rows_in
+from wellread.store.schema.stored_values import REMOVED
+from wellread.store.schema.tables import HEAD, answers, documents, metadata, research_runs, sessions
 from wellread.values.answers import Answer
 
-OLD = tuple(f"000{number}" for number in range(1, 9))
+_WITH_REFERENCES = "0100"  # in answers, in place of titles of documents
+OLD = (*(f"000{number}" for number in range(1, 9)), _WITH_REFERENCES)
 Plain = dict[str, Any]
 _WITH_PARTS = "0003"  # from it on what answers name has parts
+_REFERENCE = re.compile("\ufdd8(u?)(\\d+)\ufdd9")
 
 
-def convert(connection: Connection, current: str, home: Path | None = None) -> None:
-    """Bring the catalogue of an older schema to that of this release.
-
-    Args:
-        current: the schema that it has.
-        home: the folder of the home, whose kept files move with their documents.
-    """
+def convert(connection: Connection, current: str) -> None:
+    """Bring the catalogue of an older schema, ``current``, to that of this release."""
     before = inspect(connection)
     named = "document_names" in before.get_table_names()
     old = {name: _columns(before, name) for name in before.get_table_names()}
+    if "readers" in old["documents"]:
+        _check_readers(connection)
     bodies = _with_parts(_bodies(connection), current)
     _add(connection, old)
-    if "readers" in old["documents"]:
-        move_documents(connection, home)
-        bodies = _bodies(connection)
     _indexes(connection)
     _take_out(connection)
     _sessions(connection)
     if not named:
         fill(connection)
-    _answers(connection, bodies)
+    if current == _WITH_REFERENCES:
+        _spell_out(connection)
+    else:
+        _answers(connection, bodies)
     connection.execute(text("UPDATE alembic_version SET version_num = :new"), {"new": HEAD})
+
+
+def _check_readers(connection: Connection) -> None:
+    for table in ("documents", "sources"):
+        named = text(f"SELECT uri FROM {table} WHERE readers IS NOT NULL LIMIT 1")  # noqa: S608
+        if uri := connection.execute(named).scalar():
+            raise StoreError(
+                f"{uri} names who may read it, and rights are per collection now; the home stays "
+                "as it was",
+                hint="open it once with commit 10b69232, which moves such documents into "
+                "collections of their own",
+            )
 
 
 def _columns(found: Inspector, name: str) -> set[str]:
@@ -173,7 +187,66 @@ def _answers(connection: Connection, bodies: Mapping[str, Plain]) -> None:
     runs = research_runs.c
     reports = select(runs.id, runs.answer_id, runs.report).where(runs.answer_id != "")
     for run in connection.execute(reports).all():
-        answer = kept_answers(connection, [run.answer_id]).get(run.answer_id)
-        if run.report and answer:
-            report = kept_report(run.report, answer)
+        if run.report:
+            report = kept_report(run.report)
             connection.execute(update(research_runs).where(runs.id == run.id).values(report=report))
+
+
+def _spell_out(connection: Connection) -> None:
+    """Put titles and addresses in the place of references to the rows of their documents."""
+    runs = research_runs.c
+    columns = (documents.c.id, documents.c.title, documents.c.url, documents.c.uri)
+    for ids in chunks(connection.execute(select(answers.c.id)).scalars().all()):
+        for answer_id, kept in kept_answers(connection, ids).items():
+            named = select(*columns).where(documents.c.id.in_(VALUES))
+            cited = [row["document_id"] for row in kept.rows]
+            live = {
+                row.id: (row.title, row.url or row.uri) for row in rows_in(connection, named, cited)
+            }
+            moved = _spelled(kept, live)
+            rewrite_rows(connection, kept)
+            reports = select(runs.id, runs.report).where(runs.answer_id == answer_id)
+            for run in connection.execute(reports).all():
+                for part in (run.report["summary"], run.report["sections"]) if run.report else ():
+                    for one in part if isinstance(part, list) else [{"span": part}]:
+                        one["span"].update(moved(one["span"]))
+                mine = update(research_runs).where(runs.id == run.id)
+                connection.execute(mine.values(report=run.report))
+
+
+def _spelled(kept: Kept, live: Mapping[str, tuple[str, str]]) -> Callable[[Plain], Plain]:
+    """Spell an answer out; what says where a span of its text is then."""
+
+    def word(found: re.Match[str]) -> str:
+        row = kept.rows[int(found[2])]
+        title, address = live.get(row["document_id"], (REMOVED, ""))
+        if found[1]:
+            return "" if row["shape"] else address
+        return row["shape"] or title
+
+    grown = [
+        (found.end(), len(word(found)) - len(found[0]))
+        for found in _REFERENCE.finditer(kept.body["text"])
+    ]
+
+    def moved(span: Plain) -> Plain:
+        return {
+            end: span[end] + sum(more for place, more in grown if place <= span[end])
+            for end in ("start", "end")
+        }
+
+    written = json.dumps(kept.body, ensure_ascii=False)
+    kept.body = json.loads(_REFERENCE.sub(lambda found: json.dumps(word(found))[1:-1], written))
+    for row in kept.rows:
+        title = REMOVED if row["shape"] else live.get(row["document_id"], (REMOVED,))[0]
+        row["told"] = {**row["told"], "title": title}
+    titles = {row["number"]: row["told"]["title"] for row in kept.rows}
+    for citation in kept.body["citations"]:
+        citation |= {"title": titles[citation["id"]], "answer_span": moved(citation["answer_span"])}
+    for sentence in kept.body["sentences"]:
+        sentence["span"] = moved(sentence["span"])
+    gone = re.compile(f"{BLANK}|{re.escape(REMOVED)}")
+    for name in ("related", "suggestions"):
+        there = kept.body.get(name, ())
+        kept.body[name] = [one for one in there if not gone.search(str(one))]
+    return moved

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,7 +14,7 @@ from wellread.errors import StoreError
 from wellread.identity import document_id, facts_of, version_of
 from wellread.store.catalogue.asking import answer_records, answer_removal
 from wellread.store.catalogue.asking.answer_rows import RemovedWords
-from wellread.store.catalogue.asking.research_records import forget_research, retitle_research
+from wellread.store.catalogue.asking.research_records import forget_research
 from wellread.store.catalogue.documents import collection_records, reindexing
 from wellread.store.catalogue.documents.collection_records import documents_of_sources
 from wellread.store.catalogue.documents.entity_nodes import forget_described
@@ -35,34 +34,17 @@ from wellread.store.schema.stored_values import (
 )
 
 Row = dict[str, Any]
+CONTENT = (
+    *(tables.texts, tables.marks, tables.passages, tables.entities),
+    *(tables.relations, tables.past_questions, tables.document_names),
+)
 FOUND = (tables.mentions, tables.mention_scans)  # in the text of one version
-
-
-@dataclass(frozen=True, slots=True)
-class Looked:
-    """Which answers quote nothing of documents that are going to go.
-
-    Attributes:
-        texts: what those documents say.
-        answers: as ``answer_removal.without_words`` gives it.
-    """
-
-    texts: Sequence[str] = ()
-    answers: Mapping[str, int] = field(default_factory=dict)
-
-
-def look_before(connection: Connection, changes: Sequence[SourceChange]) -> Looked:
-    """Look through all answers before ``commit_changes``, so that no writer waits for it."""
-    texts = list(answer_removal.stored_texts(connection, _gone(connection, changes)))
-    removed = RemovedWords(texts)
-    return Looked(texts, answer_removal.without_words(connection, removed) if removed else {})
 
 
 def commit_changes(
     connection: Connection,
     changes: Sequence[SourceChange],
     noted: Collection[VersionKey] = (),
-    looked: Looked | None = None,
 ) -> None:
     """Flip whole sources to their new content.
 
@@ -73,10 +55,9 @@ def commit_changes(
     Args:
         noted: versions whose rows were written to the index. Their notes must still be there:
             whoever takes the writers' lock settles what is noted, and drops its rows.
-        looked: what ``look_before`` gave; answers that came or changed since are looked at here.
     """
     reindexing.check_noted(connection, noted)
-    _flip(connection, changes, looked or Looked())
+    _flip(connection, changes)
 
 
 def _gone(connection: Connection, changes: Sequence[SourceChange]) -> dict[str, str]:
@@ -97,7 +78,7 @@ def _gone(connection: Connection, changes: Sequence[SourceChange]) -> dict[str, 
     }
 
 
-def _flip(connection: Connection, changes: Sequence[SourceChange], looked: Looked) -> None:
+def _flip(connection: Connection, changes: Sequence[SourceChange]) -> None:
     now = datetime.now(UTC)
     rows = {
         row["id"]: (row, new)
@@ -114,9 +95,9 @@ def _flip(connection: Connection, changes: Sequence[SourceChange], looked: Looke
     changed = [one for one, old in before.items() if old != now_live[one]]
     mark_dirty(connection, changed)
     titles = answer_removal.titles_of(connection, changed)
-    gone_texts = list(answer_removal.stored_texts(connection, gone))
+    removed = RemovedWords(answer_removal.stored_texts(connection, gone))
     gone_titles = set(answer_removal.titles_of(connection, gone).values())
-    _clear(connection, before, (table for table, _ in CONTENT))
+    _clear(connection, before, CONTENT)
     _clear(connection, outdated, FOUND)
     _write(connection, rows, before)
     answer_records.mark_stale(connection, outdated)
@@ -124,9 +105,7 @@ def _flip(connection: Connection, changes: Sequence[SourceChange], looked: Looke
     _retitle(connection, {known: (old, rows[known][0]["title"]) for known, old in titles.items()})
     delete_documents(connection, gone)
     if gone:
-        known = looked.answers if gone_texts == looked.texts else {}
-        removed = RemovedWords(gone_texts)
-        forget_words(connection, removed, gone_titles, known)
+        forget_words(connection, removed, gone_titles)
     collection_records.record_sources(connection, [change.record for change in changes])
     reindexing.settle(connection, [(known, new[0]) for known, new in now_live.items()])
     reindexing.plan_removals(connection, replaced)
@@ -141,8 +120,6 @@ def _retitle(connection: Connection, changed: Mapping[str, tuple[str, str]]) -> 
     """Call documents by their titles of now where they are named in words (id to old and new)."""
     titles = {old: new for old, new in changed.values() if old.strip() and old != new}
     if titles:
-        answer_removal.change_titles(connection, titles)
-        retitle_research(connection, list(changed), titles)
         rename_in_gaps(connection, titles)
 
 
@@ -235,66 +212,35 @@ def _write(
         kept: Row = {name: bindparam(f"new_{name}") for name in names}
         statement = update(table).where(table.c.id == bindparam("new_id")).values(kept)
         connection.execute(statement, again)
-    for content, make in CONTENT:
-        parts = [
-            {"document_id": known, **values}
-            for known, (_, change) in rows.items()
-            for values in make(change)
-        ]
-        if parts:
-            connection.execute(insert(content), parts)
+    parts: defaultdict[Table, list[Row]] = defaultdict(list)
+    for known, (_, change) in rows.items():
+        for content, made in _content(change):
+            parts[content] += ({"document_id": known, **values} for values in made)
+    for content, whole in parts.items():
+        if whole:
+            connection.execute(insert(content), whole)
 
 
-def _text_rows(change: DocumentChange) -> Iterator[Row]:
-    text = change.document.text
-    for piece, start in enumerate(range(0, max(len(text), 1), tables.PIECE)):
-        yield {"piece": piece, "text": text[start : start + tables.PIECE]}
-
-
-def _marks_rows(change: DocumentChange) -> Iterator[Row]:
-    yield {"blob": marks_to_blob(change.document.marks)}
-
-
-def _passage_rows(change: DocumentChange) -> Iterator[Row]:
-    return (passage_row(passage, ordinal) for ordinal, passage in enumerate(change.passages))
-
-
-def _entity_rows(change: DocumentChange) -> Iterator[Row]:
-    if entity := change.document.entity:
-        yield {
-            "entity_id": entity.entity_id,
-            "entity_type": entity.entity_type,
-            "aliases": entity.aliases,
-        }
-
-
-def _relation_rows(change: DocumentChange) -> Iterator[Row]:
-    if entity := change.document.entity:
-        for ordinal, relation in enumerate(entity.relations):
-            yield {
-                "ordinal": ordinal,
-                "source": entity.entity_id,
-                "type": relation.type,
-                "target": relation.target,
-            }
-
-
-def _name_rows(change: DocumentChange) -> Iterator[Row]:
+def _content(change: DocumentChange) -> Iterator[tuple[Table, Iterable[Row]]]:
+    """The rows of each table that hang on one document, but for its id."""
+    document, size = change.document, tables.PIECE
+    starts = range(0, max(len(document.text), 1), size)
+    pieces = (document.text[start : start + size] for start in starts)
+    yield tables.texts, ({"piece": n, "text": piece} for n, piece in enumerate(pieces))
+    yield tables.marks, [{"blob": marks_to_blob(document.marks)}]
+    yield tables.passages, (passage_row(one, n) for n, one in enumerate(change.passages))
+    if entity := document.entity:
+        names = ("entity_id", "entity_type", "aliases")
+        yield tables.entities, [{name: getattr(entity, name) for name in names}]
+        yield (
+            tables.relations,
+            (
+                {"ordinal": n, "source": entity.entity_id, "type": one.type, "target": one.target}
+                for n, one in enumerate(entity.relations)
+            ),
+        )
+    if past := document.past_question:
+        row = {"question": past.question, "score": past.score, "body": to_plain(past)}
+        yield tables.past_questions, [row]
     speakers = dict.fromkeys(name for one in change.passages for name in one.speakers)
-    return rows_of(name_keys(change.document, speakers), change.document.collection)
-
-
-def _past_question_rows(change: DocumentChange) -> Iterator[Row]:
-    if past := change.document.past_question:
-        yield {"question": past.question, "score": past.score, "body": to_plain(past)}
-
-
-CONTENT = (
-    (tables.texts, _text_rows),
-    (tables.marks, _marks_rows),
-    (tables.passages, _passage_rows),
-    (tables.entities, _entity_rows),
-    (tables.relations, _relation_rows),
-    (tables.past_questions, _past_question_rows),
-    (tables.document_names, _name_rows),
-)
+    yield tables.document_names, rows_of(name_keys(document, speakers), document.collection)

@@ -11,8 +11,7 @@ expires, the notice to its author and the open question are written in one trans
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -20,7 +19,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from wellread.codec import from_plain, to_plain
-from wellread.identity import sentence_hash, tagged_hash, words_hash
+from wellread.identity import sentence_hash, words_hash
 from wellread.store.catalogue.asking.answer_records import find_answer
 from wellread.store.catalogue.asking.answer_rows import RemovedWords, changed_in, shown_answers
 from wellread.store.catalogue.documents.lookup import (
@@ -30,7 +29,7 @@ from wellread.store.catalogue.documents.lookup import (
     whole_texts,
 )
 from wellread.store.catalogue.gap_records import record_gap
-from wellread.store.schema.database import CataloguePart, chunks
+from wellread.store.schema.database import CataloguePart
 from wellread.store.schema.stored_values import BetterCitation, Feedback
 from wellread.store.schema.tables import answers, feedback, feedback_marks, notices
 from wellread.types import Span
@@ -50,11 +49,7 @@ class FeedbackMark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatedQuestion:
-    """A question with feedback on its answer, to be compared with a new one.
-
-    Attributes:
-        vector: float32 bytes of its embedding by ``embedder``; empty until it was embedded.
-    """
+    """A question with feedback on its answer, to be compared with a new one."""
 
     feedback_id: str
     answer_id: str
@@ -222,11 +217,7 @@ def made_feedback(row: Any) -> Feedback:
 
 
 EXPIRED = "correction_expired"  # the kind of the notice
-SHRUNK = 0.8  # of its length is left of a place at least, when white space in it goes
-LONG = 500_000  # characters of a text in which a place is looked for by its exact length alone
-_WORD = re.compile(r"\S+")
 _BEGIN = re.compile(r"(?<!\S)\S|\b\w")  # where a place may begin: a word, or what stands before it
-_END = re.compile(r"\w\b|\S(?!\S)")  # where it may end
 
 
 class Expiry(CataloguePart):
@@ -234,14 +225,26 @@ class Expiry(CataloguePart):
 
     def sweep(self) -> int:
         """Settle all feedback whose sources have changed; how much of it expired."""
+        statement = (
+            select(feedback, answers.c.stale)
+            .join_from(feedback, answers)
+            .where(feedback.c.expired == "")
+            .order_by(feedback.c.created_at, feedback.c.id)
+        )
         with self._database.read() as connection:
-            suspects = list(_suspects(connection))
-            rows = [
-                row
-                for ids in chunks(suspects)
-                for row in connection.execute(select(feedback).where(feedback.c.id.in_(ids)))
+            rows = connection.execute(statement).all()
+            given = [
+                (one, places_given(one), row.stale) for row in rows for one in [made_feedback(row)]
             ]
-        return sum(bool(one.expired) for one in self.settle(map(made_feedback, rows)))
+            named = {place.document_id for _, places, _ in given for place in places}
+            live = live_versions(connection, named)
+        suspects = [
+            one
+            for one, places, stale in given
+            if (not places and stale)
+            or any(live.get(place.document_id) != place.version for place in places)
+        ]
+        return sum(bool(one.expired) for one in self.settle(suspects))
 
     def settle(self, given: Iterable[Feedback]) -> list[Feedback]:
         """The feedback as it stands now: its places moved, or expired where words have gone."""
@@ -302,38 +305,6 @@ def rests_on(given: Feedback, answer: Answer | None) -> list[BetterCitation]:
     return places_given(given) or (places_quoted(answer) if answer else [])
 
 
-# --- what may have expired -------------------------------------------------------------------
-
-
-def _suspects(connection: Connection) -> Iterator[str]:
-    """The ids of feedback that counts and rests on a document that has another version now."""
-    statement = (
-        select(feedback.c.id, feedback.c.body, answers.c.stale)
-        .join_from(feedback, answers)
-        .where(feedback.c.expired == "")
-        .order_by(feedback.c.created_at, feedback.c.id)
-    )
-    named: dict[str, list[tuple[str, str]]] = {}
-    for row in connection.execute(statement):
-        places = list(_named(row.body))
-        if places:
-            named[row.id] = places
-        elif row.stale:
-            yield row.id
-    live = live_versions(connection, {known for places in named.values() for known, _ in places})
-    for feedback_id, places in named.items():
-        if any(live.get(known) != version for known, version in places):
-            yield feedback_id
-
-
-def _named(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Document and version of each place that is given in a body."""
-    own = [one.get("citation") for one in body.get("sentences", ())]
-    for place in (*body.get("citations", ()), *own):
-        if place is not None:
-            yield place["document_id"], place["version"]
-
-
 # --- whether it did --------------------------------------------------------------------------
 
 
@@ -387,52 +358,12 @@ def _again(
 def moved(text: str, place: BetterCitation) -> Span | None:
     """Where the words of ``place`` stand in ``text``: there, else elsewhere; None: nowhere.
 
-    Only a hash of the words is known, so places of about the same length are tried.
+    Only a hash of the words is known, so every stretch of their length from a word on is tried.
     """
-    span = place.span
-    if words_hash(text[span.start : span.end]) == place.content:
-        return span
-    words = [found.span() for found in _WORD.finditer(text)]
-    flat = " ".join(text[start:end] for start, end in words)
-    begins = []
-    at = 0
-    for start, end in words:
-        begins.append(at)
-        at += end - start + 1
-    found = _same_length(flat, place) or _shorter(flat, place)
-    if found is None:
-        return None
-
-    def original(offset: int) -> int:
-        word = bisect_right(begins, offset) - 1
-        return words[word][0] + offset - begins[word]
-
-    return Span(start=original(found[0]), end=original(found[1] - 1) + 1)
-
-
-def _same_length(flat: str, place: BetterCitation) -> tuple[int, int] | None:
-    """Places of exactly its length, from a word on: most texts have one space between words."""
     length = place.span.end - place.span.start
-    for begin in _BEGIN.finditer(flat):
-        start = begin.start()
-        inside = flat[start : start + length]
-        if not inside[-1:].isspace() and tagged_hash("wds", inside) == place.content:
-            return start, start + length
-    return None
-
-
-def _shorter(flat: str, place: BetterCitation) -> tuple[int, int] | None:
-    """Places from a word to a word's end that are shorter: the old one had more white space."""
-    length = place.span.end - place.span.start
-    if len(flat) > LONG:
-        return None
-    ends = [found.end() for found in _END.finditer(flat)]
-    for begin in _BEGIN.finditer(flat):
-        start = begin.start()
-        first = bisect_left(ends, start + int(SHRUNK * length))
-        for end in reversed(ends[first : bisect_right(ends, start + length)]):
-            if tagged_hash("wds", flat[start:end]) == place.content:
-                return start, end
+    for start in (place.span.start, *(found.start() for found in _BEGIN.finditer(text))):
+        if words_hash(text[start : start + length]) == place.content:
+            return Span(start=start, end=start + length)
     return None
 
 

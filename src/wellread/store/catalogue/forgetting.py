@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, delete, exists, func, select, update
 
 from wellread.errors import RequestError
 from wellread.store.catalogue.accounts.user_records import check_managed
-from wellread.store.catalogue.asking.answer_facts_records import forget_read
 from wellread.store.catalogue.asking.answer_removal import (
-    change_titles,
     forget_conversation,
     forget_gone,
     forget_questions,
@@ -19,13 +17,13 @@ from wellread.store.catalogue.asking.answer_removal import (
     quoting_gone,
     stored_texts,
     titles_of,
-    without_words,
 )
 from wellread.store.catalogue.asking.answer_rows import (
     NAMED,
     RemovedWords,
     blacked,
     forget_cached,
+    forget_read,
     kept_answers,
     shown,
 )
@@ -58,29 +56,19 @@ from wellread.store.schema.tables import (
 
 
 def forget_words(
-    connection: Connection,
-    removed: RemovedWords,
-    titles: Collection[str] = (),
-    looked_at: Mapping[str, int] | None = None,
+    connection: Connection, removed: RemovedWords, titles: Collection[str] = ()
 ) -> int:
     """Take quotations, and titles, out of answers and gaps; how many answers quoted some.
 
     For what they say of documents without citing them.
-
-    Args:
-        titles: of the documents that went; those that another one bears as well stay.
-        looked_at: what ``without_words`` found before.
     """
     kept = select(documents.c.title).where(documents.c.title.in_(VALUES))
     lost = set(titles).difference(row.title for row in rows_in(connection, kept, titles))
     if lost:
-        black = {title: blacked(title) for title in lost}
-        change_titles(connection, black)
-        rename_in_gaps(connection, black)
-    if not removed:
-        return 0
-    forget_in_gaps(connection, removed)
-    return forget_removed(connection, removed, looked_at or {})
+        rename_in_gaps(connection, {title: blacked(title) for title in lost})
+    if removed:
+        forget_in_gaps(connection, removed)
+    return forget_removed(connection, removed, lost) if removed or lost else 0
 
 
 class Forgetting(CataloguePart):
@@ -106,11 +94,9 @@ class Forgetting(CataloguePart):
         Deleting a document does so for the answers that cite it; this is for all the others.
         """
         removed = RemovedWords(texts)
-        with self._database.read() as connection:
-            looked_at = without_words(connection, removed) if removed else {}
         with self._database.write() as connection:
             forget_in_feedback(connection, removed)
-            return forget_words(connection, removed, titles, looked_at)
+            return forget_words(connection, removed, titles)
 
     # --- what is there ---
 
@@ -204,11 +190,7 @@ class Forgetting(CataloguePart):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forgotten:
-    """What went with a user.
-
-    Attributes:
-        texts: what they had asked and been told, said of answers, and were called.
-    """
+    """What went with a user."""
 
     answers: int = 0
     conversations: int = 0
@@ -221,11 +203,7 @@ class AccountForgetting(CataloguePart):
     """Takes users out."""
 
     def remove(self, user_id: str) -> None:
-        """Remove an account with its keys, sessions and grants; what it asked and did stays.
-
-        Raises:
-            RequestError: nobody would be left who may manage users.
-        """
+        """Remove an account with its keys, sessions and grants; what it asked and did stays."""
         with self._database.write() as connection:
             _delete(connection, user_id)
 
@@ -233,9 +211,6 @@ class AccountForgetting(CataloguePart):
         """Remove an account and all that it left: questions, answers, feedback, preferences.
 
         The audit log and the calls of models keep what was done, without whom and from where.
-
-        Raises:
-            RequestError: nobody would be left who may manage users.
         """
         if not user_id:
             raise RequestError("there is no such user")

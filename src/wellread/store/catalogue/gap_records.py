@@ -50,11 +50,7 @@ class Filing(TypedDict, total=False):
 
 
 def record_gap(connection: Connection, question: str, reason: str, **known: Unpack[Filing]) -> int:
-    """Keep a question that could not be answered, or not well; the id of its gap.
-
-    Args:
-        reason: what the material lacks, in words.
-    """
+    """Keep a question that could not be answered, or not well; the id of its gap."""
     # A rating of an answer, or its correction that expired, is about its gap and no new asking.
     question, reason = " ".join(storable(question).split()), storable(reason)
     scope, owner = sorted(set(known.get("scope", ()))), known.get("owner", "")

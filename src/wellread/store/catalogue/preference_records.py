@@ -83,12 +83,7 @@ class PreferenceRecords(CataloguePart):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """Something that a person should know.
-
-    Attributes:
-        kind: ``correction_expired``, ``gap_closed``, ….
-        target: the id of what it is about.
-    """
+    """Something that a person should know."""
 
     id: int
     owner: str

@@ -43,12 +43,7 @@ _SIZE = select(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordCounts:
-    """How much text there is, as far as it may be read.
-
-    Attributes:
-        stamp: another one after every change of the material.
-        characters: of all passages with their contexts.
-    """
+    """How much text there is, as far as it may be read."""
 
     stamp: str
     passages: int
@@ -99,11 +94,7 @@ class ReadableCatalogue(Catalogue):
         return known
 
     def _refused(self, *_: Any, **__: Any) -> NoReturn:
-        """The material is not written in the name of a reader.
-
-        Raises:
-            RequestError: always.
-        """
+        """The material is not written in the name of a reader."""
         raise RequestError(
             "the material cannot be changed in the name of a reader",
             hint="changes are made by jobs and by commands on the machine",

@@ -30,16 +30,7 @@ LOOKED = 10  # jobs in which a new one looks for names of what was removed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One run.
-
-    Attributes:
-        inputs: what it was given; with action and collection enough to do it again.
-        reason: why it failed or was cancelled.
-        total, done: sources that were found, and that have been dealt with; questions of a re-ask.
-        failed: those of them that could not be read.
-        passages: written so far; ``vectors`` of them are found by meaning as well.
-        cancel: it was asked to stop.
-    """
+    """One run."""
 
     id: str
     action: JobAction

@@ -14,12 +14,7 @@ OPENSEARCH = "opensearch"
 
 
 def backend_of(name: str) -> IndexBackend[Any]:
-    """The back end of that name, built in or added by a package.
-
-    Raises:
-        SettingsError: nothing has that name.
-        StoreError: it needs a package that is not installed.
-    """
+    """The back end of that name, built in or added by a package."""
     built_in = {LANCEDB: _lancedb, OPENSEARCH: _opensearch}
     return plugins.find(plugins.INDEXES, name, built_in, "index.backend")
 

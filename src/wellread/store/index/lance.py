@@ -29,7 +29,6 @@ from lancedb.table import LanceTable
 from numpy.typing import NDArray
 
 from wellread.store.base import Fingerprint, HeldRow, IndexKey, IndexRow
-from wellread.store.index.engine_errors import LOCK_SECONDS, store_errors
 from wellread.store.index.lance_rows import (
     MOST_BYTES,
     ExactVectors,
@@ -41,8 +40,9 @@ from wellread.store.index.lance_rows import (
     where,
 )
 from wellread.store.index.lance_tables import (
+    LOCK_SECONDS,
     ROWS_AT_ONCE,
-    PurgeMarks,
+    PurgeMark,
     drop_other_indexes,
     fold,
     indexes_of,
@@ -50,8 +50,8 @@ from wellread.store.index.lance_tables import (
     other_indexes,
     purge_table,
     set_aside,
+    store_errors,
     table_name,
-    watched,
 )
 from wellread.store.row_values import (
     check_question,
@@ -91,28 +91,22 @@ class LanceIndex:
     set_aside = staticmethod(set_aside)
     drop_others = staticmethod(drop_other_indexes)
 
-    def __init__(
-        self, table: LanceTable, lock: FileLock, marks: PurgeMarks, dimensions: int
-    ) -> None:
+    def __init__(self, table: LanceTable, lock: FileLock, mark: PurgeMark, dimensions: int) -> None:
         self._table = table
         self._lock = lock
-        self._marks = marks
+        self._mark = mark
         self._dimensions = dimensions
         self._exact = ExactVectors()
 
     @classmethod
     def open(cls, path: Path, fingerprint: Fingerprint) -> LanceIndex:
-        """The index of ``fingerprint`` in the folder ``path``; made when it is not there.
-
-        Raises:
-            StoreError: the folder cannot be used, or another process holds it for too long.
-        """
+        """The index of ``fingerprint`` in the folder ``path``; made when it is not there."""
         name = table_name(fingerprint)
         with store_errors(f"open the index in {path}"):
             lock = FileLock(path / f"{name}.lock", timeout=LOCK_SECONDS)
-            marks = PurgeMarks.of(path, name)
-            table = open_table(path, name, fingerprint.dimensions, lock, marks)
-        return cls(table, lock, marks, fingerprint.dimensions)
+            mark = PurgeMark(path, name)
+            table = open_table(path, name, fingerprint.dimensions, lock, mark)
+        return cls(table, lock, mark, fingerprint.dimensions)
 
     def write(self, rows: Sequence[IndexRow], vectors: NDArray[np.float32] | None) -> None:
         """See ``Index.write``; one LanceDB version, so all rows or none."""
@@ -121,14 +115,16 @@ class LanceIndex:
             return
         with self._writing("write to the index"):
             self._allow_no_vector()
-            with watched(self._table, self._marks) as change:
-                done = (
-                    self._table.merge_insert("passage_id")
-                    .when_matched_update_all()
-                    .when_not_matched_insert_all()
-                    .execute(data, on_bad_vectors="null")
-                )
-                change.removed, change.added = done.num_updated_rows, 1
+            purged = bool(self._mark)
+            self._mark.clear()
+            done = (
+                self._table.merge_insert("passage_id")
+                .when_matched_update_all()
+                .when_not_matched_insert_all()
+                .execute(data, on_bad_vectors="null")
+            )
+            if purged and not done.num_updated_rows:
+                self._mark.set()
 
     def set_vectors(self, passage_ids: Sequence[str], vectors: NDArray[np.float32]) -> None:
         """See ``Index.set_vectors``; one LanceDB version."""
@@ -146,9 +142,8 @@ class LanceIndex:
             with self._writing("remove from the index"):
                 rows = self._table.count_rows(condition)
                 if rows:
-                    with watched(self._table, self._marks) as change:
-                        self._table.delete(condition)
-                        change.removed = rows
+                    self._mark.clear()
+                    self._table.delete(condition)
                 removed += rows
         return removed
 
@@ -265,19 +260,18 @@ class LanceIndex:
     def purge(self) -> None:
         """See ``Maintenance.purge``."""
         with self._writing("take removed rows off the disk"):
-            if self._marks.rows:
+            if self._mark:
                 return
             purge_table(self._table)
-            trained = any(index.columns == ["vector"] for index in self._table.list_indices())
-            if trained and not self._marks.vectors:
+            if any(index.columns == ["vector"] for index in self._table.list_indices()):
                 self._train(self._table.count_rows())
                 fold(self._table)
                 fold(self._table)
-            self._marks.set()
+            self._mark.set()
 
     def purged(self) -> bool:
         """See ``Maintenance.purged``."""
-        return bool(self._marks.rows)
+        return bool(self._mark)
 
     def _allow_no_vector(self) -> None:
         """Tables of the first release asked for a vector in every row."""

@@ -64,11 +64,7 @@ def table_schema(dimensions: int) -> pa.Schema:
 
 
 def to_arrow(rows: Sequence[IndexRow], vectors: Floats | None, dimensions: int) -> pa.Table:
-    """The rows as an Arrow table; of rows with the same id the last one counts.
-
-    Raises:
-        StoreError: the vectors do not fit the rows or the table, or are not finite.
-    """
+    """The rows as an Arrow table; of rows with the same id the last one counts."""
     if vectors is not None:
         check_shape(vectors, len(rows), dimensions)
     places = last_places(row.passage_id for row in rows)
@@ -93,11 +89,7 @@ def to_arrow(rows: Sequence[IndexRow], vectors: Floats | None, dimensions: int) 
 
 
 def vectors_to_arrow(passage_ids: Sequence[str], vectors: Floats, dimensions: int) -> pa.Table:
-    """Ids and vectors alone, to be joined to the rows of a table; the last of an id counts.
-
-    Raises:
-        StoreError: as ``to_arrow``.
-    """
+    """Ids and vectors alone, to be joined to the rows of a table; the last of an id counts."""
     check_shape(vectors, len(passage_ids), dimensions)
     places = {passage_id: place for place, passage_id in enumerate(passage_ids)}
     chosen = vectors[list(places.values())]

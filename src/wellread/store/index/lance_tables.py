@@ -10,29 +10,28 @@ step is one LanceDB version that holds every live row.
 
 from __future__ import annotations
 
+import errno
 import math
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import wellread.store.index.lancedb_import  # noqa: F401 - first, it makes the next ones quick
 
 # isort: split
 import lancedb
 import numpy as np
-from filelock import FileLock
+import pyarrow as pa
+from filelock import FileLock, Timeout
 from lancedb.index import FTS, Bitmap, BTree, LabelList
 from lancedb.table import LanceTable
 
-from wellread.errors import StoreError
+from wellread.errors import DamageError, StoreError, is_panic
 from wellread.identity import tagged_hash
 from wellread.store.base import Fingerprint
-from wellread.store.index.engine_errors import LOCK_SECONDS, store_errors
 from wellread.store.index.lance_rows import table_schema
 
 ASIDE = "-damaged"  # added to the name of a table that another one takes the place of
@@ -82,13 +81,9 @@ def table_name(fingerprint: Fingerprint) -> str:
 
 
 def open_table(
-    path: Path, name: str, dimensions: int, lock: FileLock, marks: PurgeMarks
+    path: Path, name: str, dimensions: int, lock: FileLock, mark: PurgeMark
 ) -> LanceTable:
-    """The table ``name`` in the folder ``path``; made when it is not there.
-
-    Raises:
-        StoreError: the folder is not on this machine.
-    """
+    """The table ``name`` in the folder ``path``; made when it is not there."""
     path.mkdir(parents=True, exist_ok=True)
     # Zero: look for other processes' writes before every search (well under 1 ms).
     database = lancedb.connect(path, read_consistency_interval=timedelta(0), session=_caches())
@@ -96,7 +91,7 @@ def open_table(
         table = database.open_table(name)
     except ValueError:  # LanceDB's word for "there is no such table"
         with lock:
-            _create(database, name, dimensions, marks)
+            _create(database, name, dimensions, mark)
         table = database.open_table(name)
     if not isinstance(table, LanceTable):
         raise StoreError(f"{path} is not a folder of this machine", hint="give a local path")
@@ -115,7 +110,7 @@ def drop_table(path: Path, name: str) -> None:
     """Drop a table with all its files, also when they are damaged; the caller holds its lock."""
     if (path / f"{name}.lance").exists():
         lancedb.connect(path).drop_table(name)
-    PurgeMarks.of(path, name).clear()
+    PurgeMark(path, name).clear()
 
 
 def set_aside(path: Path, fingerprint: Fingerprint) -> None:
@@ -132,7 +127,7 @@ def set_aside(path: Path, fingerprint: Fingerprint) -> None:
             elif there.exists():
                 shutil.rmtree(aside, ignore_errors=True)
                 there.replace(aside)
-            PurgeMarks.of(path, name).clear()
+            PurgeMark(path, name).clear()
 
 
 def other_indexes(path: Path, *keep: Fingerprint) -> list[str]:
@@ -142,11 +137,7 @@ def other_indexes(path: Path, *keep: Fingerprint) -> list[str]:
 
 
 def drop_other_indexes(path: Path, *keep: Fingerprint) -> list[str]:
-    """Drop every table in ``path`` but those of ``keep``; the names of those that went.
-
-    Raises:
-        StoreError: a table could not be dropped, or is being written.
-    """
+    """Drop every table in ``path`` but those of ``keep``; the names of those that went."""
     names = other_indexes(path, *keep)
     with store_errors(f"drop old indexes in {path}"):
         for name in names:
@@ -155,10 +146,10 @@ def drop_other_indexes(path: Path, *keep: Fingerprint) -> list[str]:
     return names
 
 
-def _create(database: lancedb.DBConnection, name: str, dimensions: int, marks: PurgeMarks) -> None:
+def _create(database: lancedb.DBConnection, name: str, dimensions: int, mark: PurgeMark) -> None:
     table = database.create_table(name, schema=table_schema(dimensions), exist_ok=True)
     if not table.list_indices():  # nobody was quicker
-        marks.set()
+        mark.set()
         # The index holds how words are cut and stemmed, so it comes before the first row.
         table.create_index(WORDS, config=INDEXES[WORDS])
 
@@ -181,8 +172,8 @@ class PurgeMark:
     purge too many, never to one too few. Tables of older releases have none.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, name: str) -> None:
+        self._path = path / f"{name}.purged"
 
     def __bool__(self) -> bool:
         return self._path.exists()
@@ -194,57 +185,6 @@ class PurgeMark:
     def clear(self) -> None:
         """Something is going to be removed or replaced."""
         self._path.unlink(missing_ok=True)
-
-
-@dataclass(frozen=True, slots=True)
-class PurgeMarks:
-    """The marks of one table.
-
-    Attributes:
-        rows: no removed row is on the disk.
-        vectors: the vector index covers no data file that is gone. What it holds of such files
-            stays in it when the others are rewritten.
-    """
-
-    rows: PurgeMark
-    vectors: PurgeMark
-
-    @classmethod
-    def of(cls, path: Path, name: str) -> PurgeMarks:
-        """Those of the table ``name`` in the folder ``path``."""
-        return cls(PurgeMark(path / f"{name}.purged"), PurgeMark(path / f"{name}.coded"))
-
-    def set(self) -> None:
-        """The table is purged, or new."""
-        self.vectors.set()
-        self.rows.set()
-
-    def clear(self) -> None:
-        """The table goes."""
-        self.rows.clear()
-        self.vectors.clear()
-
-
-@contextmanager
-def watched(table: LanceTable, marks: PurgeMarks) -> Iterator[Change]:
-    """Keep the marks true over a change of ``table`` that may remove or replace rows."""
-    rows, vectors, before = bool(marks.rows), bool(marks.vectors), _data_files(table)
-    marks.clear()
-    change = Change()
-    yield change
-    # Data files of which all rows were masked are dropped at once.
-    if vectors and _data_files(table) - before >= change.added:
-        marks.vectors.set()
-    if rows and not change.removed:
-        marks.rows.set()
-
-
-@dataclass(slots=True)
-class Change:
-    """What a change did: rows that were removed or replaced, and whether it added a data file."""
-
-    removed: int = 0
-    added: int = 0
 
 
 def purge_table(table: LanceTable) -> None:
@@ -292,6 +232,41 @@ def _loosen(table: LanceTable) -> None:
         )
 
 
-def _data_files(table: LanceTable) -> int:
-    statistics: Any = table.stats()  # a dictionary, whatever its hint says
-    return int(statistics["fragment_stats"]["num_fragments"])
+LOCK_SECONDS = 600.0
+MENDS = "'wellread verify --repair' makes the index anew from the catalogue"
+_REFUSALS = {
+    errno.ENOSPC: ("no space left", "disk full", "storage full"),
+    errno.EDQUOT: ("quota exceeded",),
+    errno.EACCES: ("permission denied", "operation not permitted"),
+    errno.EROFS: ("read-only file system",),
+    errno.EMFILE: ("too many open files",),
+}
+_ENGINE = (RuntimeError, OSError, ValueError, LookupError, MemoryError, pa.ArrowException)
+
+
+@contextmanager
+def store_errors(action: str) -> Iterator[None]:
+    """What LanceDB raises while it does ``action``, as StoreError."""
+    try:
+        yield
+    except Timeout as error:
+        raise StoreError(
+            f"could not {action}: another process has been writing to it for "
+            f"{LOCK_SECONDS:.0f} seconds",
+            hint="wait for it to end, or stop it, and try again",
+        ) from error
+    except BaseException as error:
+        if not isinstance(error, _ENGINE) and not is_panic(error):
+            raise
+        raise _told(action, error) from error
+
+
+def _told(action: str, error: BaseException) -> StoreError:
+    said = str(error).lower()
+    for number, words in _REFUSALS.items():
+        refused = isinstance(error, OSError) and error.errno == number
+        if refused or any(word in said for word in words):
+            return StoreError(
+                f"could not {action}: {words[0]}", hint="check the disk's room and permissions"
+            )
+    return DamageError(f"could not {action}: its files are damaged or incomplete", hint=MENDS)

@@ -32,12 +32,7 @@ _BUSY_SECONDS = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogueCopy:
-    """One copy.
-
-    Attributes:
-        made_at: to the second, in UTC.
-        digest: the start of the SHA-256 that the file has to have.
-    """
+    """One copy."""
 
     path: Path
     made_at: datetime
@@ -79,12 +74,7 @@ def newest_sound(folder: Path) -> CatalogueCopy | None:
 
 
 def take_copy(catalogue: Path, folder: Path) -> CatalogueCopy:
-    """Copy the catalogue's file into ``folder``; it is read and written meanwhile.
-
-    Raises:
-        DamageError: the file cannot be read whole.
-        StoreError: there is no room, or the folder cannot be written.
-    """
+    """Copy the catalogue's file into ``folder``; it is read and written meanwhile."""
     part = folder / "catalogue.part"  # one name: what a killed process left goes
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -120,11 +110,7 @@ def _vacuum_into(live: sqlite3.Connection, part: Path) -> None:
 
 
 def drop_copies(folder: Path, *, keep: int, besides: CatalogueCopy | None = None) -> None:
-    """Drop all but the newest ``keep`` copies, and but the one of ``besides``.
-
-    Raises:
-        StoreError: one cannot be dropped.
-    """
+    """Drop all but the newest ``keep`` copies, and but the one of ``besides``."""
     kept = {copy.path for copy in copies_in(folder)[:keep]}
     if besides:
         kept.add(besides.path)
@@ -137,9 +123,6 @@ def set_aside(catalogue: Path, folder: Path) -> Path | None:
     None where there is none. The file itself stays until another takes its place in one step, so
     that a kill between leaves it there. What was set aside stays until removed text leaves the
     disk (``ingest.integrity``).
-
-    Raises:
-        StoreError: it cannot be done.
     """
     aside = folder / f"{SET_ASIDE}{datetime.now(UTC):{MOMENT}}.db"
     try:
@@ -167,20 +150,12 @@ def _second_name(file: Path, name: Path) -> None:
 
 
 def drop_set_aside(folder: Path) -> None:
-    """Drop what was set aside.
-
-    Raises:
-        StoreError: a file cannot be dropped.
-    """
+    """Drop what was set aside."""
     _drop(folder.glob(f"{SET_ASIDE}*"))
 
 
 def put_back(copy: CatalogueCopy, catalogue: Path) -> None:
-    """Make ``copy`` the catalogue's file, in one step; what was there is set aside before.
-
-    Raises:
-        StoreError: it cannot be written.
-    """
+    """Make ``copy`` the catalogue's file, in one step; what was there is set aside before."""
     part = catalogue.with_name(f"{catalogue.name}.part")
     try:
         shutil.copyfile(copy.path, part)

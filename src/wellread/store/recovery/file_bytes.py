@@ -36,22 +36,14 @@ def finder(wanted: Iterable[str]) -> Callable[[str], set[str]]:
 
 
 def search_files(paths: Sequence[Path], forms: Sequence[bytes]) -> list[tuple[Path, bytes]]:
-    """Which of the files hold which of the forms, byte for byte; a file that is gone holds none.
-
-    Raises:
-        StoreError: a file cannot be read.
-    """
+    """Which of the files hold which of the forms, byte for byte; a file that is gone holds none."""
     asked = [form.decode("latin-1") for form in forms]
     found = _in_child({"search": [str(path) for path in paths], "forms": asked})
     return [(Path(path), form.encode("latin-1")) for path, form in found]
 
 
 def copy_file(source: Path, target: Path) -> None:
-    """Copy the bytes of a file that may be open here.
-
-    Raises:
-        StoreError: it cannot be read, or there is no room.
-    """
+    """Copy the bytes of a file that may be open here."""
     _in_child({"copy": [str(source), str(target)]})
 
 

@@ -52,23 +52,14 @@ _OF_TREES = ("missing from index", "wrong # of entries in index", "non-unique en
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileState:
-    """What a look at the file found.
-
-    Attributes:
-        lost: why it cannot be used as it is, in words; empty when it can.
-        trees: what is wrong with its search trees.
-    """
+    """What a look at the file found."""
 
     lost: str = ""
     trees: tuple[str, ...] = ()
 
 
 def inspect_file(path: Path) -> FileState:
-    """Read the whole file and say what is wrong with it.
-
-    Raises:
-        StoreError: it is in use by another program, or may not be read.
-    """
+    """Read the whole file and say what is wrong with it."""
     if path.is_dir():
         return FileState(lost="it is a folder")
     if not path.exists():
@@ -212,10 +203,6 @@ def move_catalogue(source: Catalogue, target: str | Path) -> None:
     """Copy everything in ``source`` to ``target``, a path or a URL that holds no catalogue yet.
 
     ``source`` is only read: one snapshot of it is copied.
-
-    Raises:
-        StoreError: the target holds something, cannot be written, or the copy is not the same;
-            nothing is left of it then.
     """
     with _target(target) as database, source.snapshot() as there, database.setting_up() as here:
         if inspect(here).has_table("documents"):

@@ -27,7 +27,7 @@ from sqlalchemy import (
     text,
 )
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
@@ -56,10 +56,8 @@ class Database:
             if self.path:
                 self.engine, self.schema = sqlite.make_engine(self.path), "main"
                 self._held = sqlite.HeldFiles(self.engine, self.path)
-                self._connect: Callable[[], Connection] = self.engine.connect
             else:
                 self.engine = postgresql.make_engine(self.where)
-                self._connect = postgresql.Connecting(self.engine)
                 self.schema = postgresql.address_of(self.where)[1]
                 self._writers = postgresql.lock_key(self.schema, postgresql.WRITERS)
 
@@ -71,7 +69,7 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A transaction that only reads: one snapshot, never blocked by a writer."""
-        with _errors("read the catalogue"), self._connect() as plain:
+        with _errors("read the catalogue"), self.engine.connect() as plain:
             if self.path:
                 yield plain
                 return
@@ -79,25 +77,13 @@ class Database:
                 isolation_level="REPEATABLE READ", postgresql_readonly=True
             )
 
-    def reread(self, work: Callable[[Connection], T]) -> T:
-        """``work`` with ``read``; once more where the connection broke, as it only reads."""
-        try:
-            with self.read() as connection:
-                return work(connection)
-        except StoreError as error:
-            cause = error.__cause__
-            if not (isinstance(cause, DBAPIError) and cause.connection_invalidated):
-                raise
-        with self.read() as connection:
-            return work(connection)
-
     @contextmanager
     def write(self, seconds: float = postgresql.LOCK_SECONDS) -> Iterator[Connection]:
         """A transaction that writes: committed at the end, undone by an exception.
 
         There is one writer at a time; the others wait, on a server for at most ``seconds``.
         """
-        with _errors("write to the catalogue"), self._connect() as plain:
+        with _errors("write to the catalogue"), self.engine.connect() as plain:
             connection = plain.execution_options(**{sqlite.WRITE_OPTION: True})
             with connection.begin():
                 if not self.path:
@@ -129,11 +115,7 @@ class Database:
             yield
 
     def check_files(self) -> None:
-        """Refuse to go on with files that others put away or replaced.
-
-        Raises:
-            StoreError: what is written would go to a file that nobody else reads.
-        """
+        """Refuse to go on with files that others put away or replaced."""
         if self.path and (lost := self._held.lost()):
             raise StoreError(
                 f"{lost} is not the file any more that this process has open: what it writes is "
@@ -152,11 +134,7 @@ class Database:
             return sqlite.empty_log(self.engine)
 
     def rewrite(self, tables: Iterable[str]) -> bool:
-        """Write file or tables anew without deleted rows; False when a reader needs some still.
-
-        Raises:
-            StoreError: there is no room.
-        """
+        """Write file or tables anew without deleted rows; False when a reader needs some still."""
         if self.path:
             sqlite.rewrite(self.path)
             return self.forget_deleted()
@@ -236,7 +214,8 @@ class CataloguePart:
 
     def _rows(self, statement: Executable) -> Sequence[Any]:
         """All rows of one statement that only reads."""
-        return self._database.reread(lambda connection: connection.execute(statement).all())
+        with self._database.read() as connection:
+            return connection.execute(statement).all()
 
     def _values(self, statement: Executable) -> list[Any]:
         """The first column of ``_rows``."""
@@ -244,10 +223,8 @@ class CataloguePart:
 
     def _rows_in(self, statement: Select[Any], values: Iterable[str]) -> list[Any]:
         """``rows_in``, in a transaction of its own."""
-        wanted = list(values)
-        return self._database.reread(
-            lambda connection: list(rows_in(connection, statement, wanted))
-        )
+        with self._database.read() as connection:
+            return list(rows_in(connection, statement, values))
 
     def _stream(self, statement: Executable) -> Iterator[Any]:
         """``_rows`` from one snapshot, a few thousand in memory at a time."""
@@ -272,8 +249,8 @@ def reading(query: Query[P, T]) -> Method[P, T]:
 
     @wraps(query)
     def method(part: CataloguePart, /, *args: P.args, **options: P.kwargs) -> T:
-        held: Any = [list(one) if isinstance(one, Iterator) else one for one in args]  # for twice
-        return part._database.reread(lambda connection: query(connection, *held, **options))
+        with part._database.read() as connection:
+            return query(connection, *args, **options)
 
     return method
 
@@ -334,11 +311,7 @@ MIGRATIONS = Path(__file__).parent.parent / "migrations"
 
 
 def check_known(schema: str) -> None:
-    """Refuse a schema that no migration of this release makes; nothing is written then.
-
-    Raises:
-        StoreError: the database was written by a newer release.
-    """
+    """Refuse a schema that no migration of this release makes; nothing is written then."""
     if not any(path.name.startswith(f"{schema}_") for path in (MIGRATIONS / "versions").iterdir()):
         raise StoreError(
             f"the catalogue's schema {schema!r} is not known here",

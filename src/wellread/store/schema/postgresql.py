@@ -8,12 +8,8 @@ sessions between transactions may stand between (docs/decisions/058-postgresql.m
 from __future__ import annotations
 
 import hashlib
-import json
 import re
-import threading
-import time
-from collections.abc import Callable, Iterable
-from functools import cache
+from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy import URL, Column, Connection, Engine, create_engine, event, func, select, text
@@ -29,10 +25,6 @@ _SCHEMA_NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 EXAMPLE = "postgresql+psycopg://USER:PASSWORD@HOST/DATABASE"
 
 CONNECT_SECONDS = 10  # until an unanswered connection is given up
-AWAY_SECONDS = (
-    20.0  # that a server which was there is waited for: it restarts, or another takes over
-)
-PAUSE_SECONDS = 0.25
 LOCK_SECONDS = 30  # that a writer waits for others, as with SQLite
 # A machine that lost its power says nothing: after about a minute the server lets go of its locks.
 ON_SERVER = (
@@ -48,21 +40,12 @@ ON_CLIENT: dict[str, Any] = {
 POOL = {"pool_size": 10, "max_overflow": 30}
 WRITERS = "writers"
 
-# PostgreSQL takes no NUL in texts. It is kept as a character that stands for none, by design.
-NUL, STAND_IN = "\x00", "\ufdd0"
-
-_PASSING = ("starting up", "shutting down", "recovery mode", "refused", "closed the connection")
-_PASSING_CODES = ("57P01", "57P02", "57P03")  # the server goes down, or is not up yet
 _NOT_FREE = "55P03"  # a lock was not to be had in time
 _OF_CONTENT = ("22", "54")  # classes of errors: no such value can be stored, or it is too large
 
 
 def make_engine(where: str, **pool: Any) -> Engine:
-    """The engine of a database, whose connections look into the schema of ``where``.
-
-    Raises:
-        StoreError: the driver is not installed.
-    """
+    """The engine of a database, whose connections look into the schema of ``where``."""
     url, schema = address_of(where)
     given = {name: value for name, value in ON_CLIENT.items() if name not in url.query}
     try:
@@ -70,8 +53,6 @@ def make_engine(where: str, **pool: Any) -> Engine:
             url,
             connect_args=given,
             pool_pre_ping=True,
-            json_serializer=to_json,
-            json_deserializer=from_json,
             **(pool or POOL),
         )
     except ModuleNotFoundError as error:
@@ -89,17 +70,12 @@ def make_engine(where: str, **pool: Any) -> Engine:
             f"SET TIME ZONE 'UTC'; SET {ON_SERVER}"
         )
         raw.autocommit = False
-        _keep_nul(raw)
 
     return engine
 
 
 def address_of(where: str) -> tuple[URL, str]:
-    """The URL for the driver, and the schema that ``?schema=`` names in it.
-
-    Raises:
-        StoreError: it is no URL of a PostgreSQL database.
-    """
+    """The URL for the driver, and the schema that ``?schema=`` names in it."""
     try:
         url = make_url(where)
     except (ArgumentError, ValueError):  # what was given may hold a password
@@ -125,36 +101,6 @@ def lock_key(schema: str, name: str) -> int:
     return int.from_bytes(digest, "big", signed=True)
 
 
-class Connecting:
-    """Opens connections. A server that was there is waited for: nothing has begun yet."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._reached = threading.Event()
-
-    def __call__(self) -> Connection:
-        """A connection without a transaction."""
-        until = time.monotonic() + (AWAY_SECONDS if self._reached.is_set() else 0)
-        while True:
-            try:
-                connection = self._engine.connect()
-            except DBAPIError as error:
-                if not is_away(error) or time.monotonic() >= until:
-                    raise
-                time.sleep(PAUSE_SECONDS)
-            else:
-                self._reached.set()
-                return connection
-
-
-def is_away(error: DBAPIError) -> bool:
-    """Whether an error says that the server cannot be reached just now."""
-    code = getattr(error.orig, "sqlstate", None)
-    return code in _PASSING_CODES or (
-        code is None and any(words in str(error.orig) for words in _PASSING)
-    )
-
-
 def not_free(error: DBAPIError) -> bool:
     """Whether a lock was not to be had in time."""
     return getattr(error.orig, "sqlstate", None) == _NOT_FREE
@@ -170,11 +116,7 @@ def of_content(error: object) -> bool:
 
 
 def make_schema(connection: Connection, schema: str) -> None:
-    """Make the schema when it is not there.
-
-    Raises:
-        StoreError: the database does not keep its texts as UTF-8.
-    """
+    """Make the schema when it is not there."""
     encoding = connection.execute(text("SHOW server_encoding")).scalar()
     if encoding != "UTF8":
         raise StoreError(
@@ -250,11 +192,6 @@ def size(connection: Connection) -> int:
     return int(connection.execute(statement).scalar() or 0)
 
 
-def moment_of_writes(connection: Connection) -> str:
-    """The same text as long as nobody has written anything on this server."""
-    return str(connection.execute(text("SELECT pg_current_snapshot()::text")).scalar())
-
-
 def count_on(connection: Connection, column: Column[Any]) -> None:
     """Rows were copied with their numbers: the next one gets a higher number."""
     found = select(func.pg_get_serial_sequence(column.table.name, column.name))
@@ -262,73 +199,3 @@ def count_on(connection: Connection, column: Column[Any]) -> None:
     if name:
         highest = select(func.coalesce(func.max(column), 0) + 1).scalar_subquery()
         connection.execute(select(func.setval(name, highest, False)))
-
-
-# --- NUL -----------------------------------------------------------------------------------------
-
-
-def to_json(value: object) -> str:
-    """A value as JSON without NUL."""
-    written = json.dumps(value)
-    held = "\\u0000" in written or "\\ufdd0" in written
-    return json.dumps(_changed(value, _without_nul)) if held else written
-
-
-def from_json(data: str | bytes) -> object:
-    """The value again."""
-    written = data.decode() if isinstance(data, bytes) else data
-    value = json.loads(written)
-    return _changed(value, _with_nul) if "\\ufdd0" in written else value
-
-
-def _without_nul(words: str) -> str:
-    if STAND_IN in words:
-        raise ValueError("the character U+FDD0 cannot be stored in PostgreSQL")
-    return words.replace(NUL, STAND_IN)
-
-
-def _with_nul(words: str) -> str:
-    return words.replace(STAND_IN, NUL)
-
-
-def _changed(value: object, change: Callable[[str], str]) -> object:
-    match value:
-        case str():
-            return change(value)
-        case dict():
-            return {_changed(name, change): _changed(one, change) for name, one in value.items()}
-        case list() | tuple():
-            return [_changed(one, change) for one in value]
-    return value
-
-
-def _keep_nul(raw: Any) -> None:
-    """Have the driver put another character in the place of NUL, and take it out again."""
-    raw.adapters.register_dumper(str, _dumper())
-    for kind in ("text", "varchar"):
-        raw.adapters.register_loader(kind, _loader())
-
-
-@cache
-def _dumper() -> type:
-    from psycopg.types.string import StrDumperUnknown  # noqa: PLC0415 - an extra
-
-    class Dumper(StrDumperUnknown):
-        def dump(self, obj: str) -> Any:
-            if NUL in obj or STAND_IN in obj:
-                obj = _without_nul(obj)
-            return super().dump(obj)
-
-    return Dumper
-
-
-@cache
-def _loader() -> type:
-    from psycopg.types.string import TextLoader  # noqa: PLC0415 - an extra
-
-    class Loader(TextLoader):
-        def load(self, data: Any) -> Any:
-            found = super().load(data)
-            return _with_nul(found) if isinstance(found, str) and STAND_IN in found else found
-
-    return Loader

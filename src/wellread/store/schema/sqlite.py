@@ -118,11 +118,7 @@ def is_damage(error: object) -> bool:
 
 @contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """Only one process at a time is in here with the file ``path``.
-
-    Raises:
-        StoreError: another one has been for ten minutes.
-    """
+    """Only one process at a time is in here with the file ``path``."""
     try:
         with FileLock(path.with_name(f"{path.name}.lock"), timeout=UPGRADE_SECONDS):
             yield
@@ -144,11 +140,7 @@ def empty_log(engine: Engine) -> bool:
 
 
 def rewrite(path: Path) -> None:
-    """Write the file anew without what was deleted.
-
-    Raises:
-        StoreError: there is no room, or it is in use.
-    """
+    """Write the file anew without what was deleted."""
     try:
         with closing(sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)) as plain:
             for pragma in REWRITE_PRAGMAS:

@@ -25,13 +25,7 @@ OIDC = "oidc"  # the source of what an identity provider said
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class User:
-    """An account.
-
-    Attributes:
-        role: what it may do at all; grants say where.
-        local: whether it has a password here.
-        issuer, subject: how an identity provider knows it; empty for local accounts.
-    """
+    """An account."""
 
     id: str
     name: str
@@ -65,12 +59,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiKey:
-    """A key as its owner sees it; the key itself is kept nowhere.
-
-    Attributes:
-        start: its first characters.
-        collections: to which it is limited; None: all that its owner may read.
-    """
+    """A key as its owner sees it; the key itself is kept nowhere."""
 
     id: str
     user_id: str
@@ -98,16 +87,7 @@ class WebSession:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEntry:
-    """One thing that somebody did.
-
-    Attributes:
-        user: their name now; empty for commands on the machine, ``(removed)`` when they are gone.
-        action: what they did, in fixed words.
-        target: to what: a collection, a user, an address; never words of a question.
-        question: what was asked, as long as the answer is there.
-        documents: the ids of those that were shown.
-        outcome: empty when it was done, else why not.
-    """
+    """One thing that somebody did."""
 
     id: int
     at: datetime
@@ -125,15 +105,7 @@ class AuditEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rights:
-    """What one request may do.
-
-    Attributes:
-        user: None for whoever sits at the machine, where no users exist.
-        asker: whose request it is, and what it may read.
-        edits: the collections that it may change.
-        scopes: kinds of things that it may do.
-        key_id, session_id: how it signed in; one of them is empty.
-    """
+    """What one request may do."""
 
     user: User | None
     asker: Asker
@@ -190,11 +162,7 @@ class SourceRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentChange:
-    """A new or changed document with all passages of its new version, in reading order.
-
-    Attributes:
-        owes_vectors: its index rows were written without vectors.
-    """
+    """A new or changed document with all passages of its new version, in reading order."""
 
     document: Document
     passages: Sequence[Passage]
@@ -217,11 +185,7 @@ class SourceChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingWrite:
-    """Index rows that may be there and should not (``remove``), or may be half there (``write``).
-
-    Attributes:
-        run: the ingest run that meant to write them; empty for removals.
-    """
+    """Index rows that may be there and should not (``remove``), or be half there (``write``)."""
 
     document_id: str
     version: str
@@ -242,11 +206,7 @@ class KindCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredAnswer:
-    """Facts about an answer that was given.
-
-    Attributes:
-        stale: a source that it rests on has changed or is gone since.
-    """
+    """Facts about an answer that was given."""
 
     id: str
     question: str

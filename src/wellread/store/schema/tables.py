@@ -29,7 +29,7 @@ from sqlalchemy.types import TypeEngine
 from wellread.store.schema.database import Moment
 
 # The newest migration; opening compares it with the database before it loads Alembic.
-HEAD = "0100"
+HEAD = "0101"
 
 
 metadata = MetaData(
@@ -210,8 +210,7 @@ story_items = table(
 
 # --- answers ---
 
-# ``text``: with references in place of titles of documents (``answer_rows``), and so is ``body``,
-# the rest of the answer.
+# ``body``: the rest of the answer.
 answers = table(
     "answers",
     Column("id", String, primary_key=True),
@@ -238,8 +237,8 @@ answer_sentences = table(
 # What an answer cites (``number`` of the citation), or without a number: what the rows of its
 # table rest on and, without a version, what it only names. ``document_id`` is not a foreign key: an
 # answer outlives the documents that it rests on. ``start``, ``end``: of the document's text;
-# ``shape``: its title, blacked out, once it was removed; ``told``: kind and date of the source,
-# relevance, verdict.
+# ``shape``: filled once it was removed; ``told``: title, kind and date of the source, relevance,
+# verdict.
 answer_citations = table(
     "answer_citations",
     key_of("answers", column="answer_id"),

@@ -51,11 +51,7 @@ class ApiKeys(CataloguePart):
         collections: Sequence[str] | None = None,
         expires_at: datetime | None = None,
     ) -> tuple[ApiKey, str]:
-        """Make a key. The second value is the key itself, which is told this once.
-
-        Raises:
-            RequestError: it is to be limited to collections and an admin's all the same.
-        """
+        """Make a key. The second value is the key itself, which is told this once."""
         if collections is not None and "admin" in scopes:
             raise RequestError(
                 "a key that is limited to collections cannot have the scope admin, which is over "
@@ -188,13 +184,7 @@ class WebSessions(CataloguePart):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignInAttempt:
-    """A visit to an identity provider: what has to come back with who went there.
-
-    Attributes:
-        state: comes back in the address; ``nonce``: in the signed token.
-        verifier: proves to the provider that who asks is who was sent (PKCE).
-        target: where they wanted to go.
-    """
+    """A visit to an identity provider: what has to come back with who went there."""
 
     state: str
     nonce: str

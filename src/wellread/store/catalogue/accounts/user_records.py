@@ -57,11 +57,7 @@ class Users(CataloguePart):
         return [made_user(row) for row in self._rows(_users().order_by(users.c.name))]
 
     def named(self, name: str) -> User:
-        """The user of that name.
-
-        Raises:
-            UnknownNameError: there is none.
-        """
+        """The user of that name."""
         found = self._rows(_users().where(users.c.name == plain_name(name)))
         if not found:
             raise UnknownNameError(
@@ -83,12 +79,7 @@ class Users(CataloguePart):
     # --- making and changing ---
 
     def add(self, name: str, role: Role, password: str) -> User:
-        """Make an account with a password.
-
-        Raises:
-            RequestError: the name is taken or is none, the password is too weak, or it is the
-                first user and no admin.
-        """
+        """Make an account with a password."""
         name = plain_name(name)
         check_password(password, name)
         kept = hashed(password)
@@ -102,27 +93,15 @@ class Users(CataloguePart):
             return make_user(connection, name, role, password=kept)
 
     def set_role(self, user_id: str, role: Role) -> None:
-        """Give another role.
-
-        Raises:
-            RequestError: nobody would be left who may manage users.
-        """
+        """Give another role."""
         self._change(user_id, role=role)
 
     def set_disabled(self, user_id: str, disabled: bool) -> None:
-        """Keep somebody out, or let them in again. Who is kept out is signed out everywhere.
-
-        Raises:
-            RequestError: nobody would be left who may manage users.
-        """
+        """Keep somebody out, or let them in again. Who is kept out is signed out everywhere."""
         self._change(user_id, disabled=disabled)
 
     def set_password(self, user_id: str, name: str, password: str) -> None:
-        """Give another password, and sign the user out everywhere.
-
-        Raises:
-            RequestError: it is too weak.
-        """
+        """Give another password, and sign the user out everywhere."""
         check_password(password, name)
         kept = hashed(password)
         with self._database.write() as connection:
@@ -162,11 +141,7 @@ def make_user(
     issuer: str = "",
     subject: str = "",
 ) -> User:
-    """Make an account; ``password`` is what is kept of it.
-
-    Raises:
-        RequestError: the name is taken.
-    """
+    """Make an account; ``password`` is what is kept of it."""
     if connection.execute(select(users.c.id).where(users.c.name == name)).first():
         raise RequestError(f"there is a user named {name!r} already", hint="choose another name")
     row: dict[str, Any] = {
@@ -183,11 +158,7 @@ def make_user(
 
 
 def check_managed(connection: Connection) -> None:
-    """Refuse a change after which there are users and no admin.
-
-    Raises:
-        RequestError: it is so.
-    """
+    """Refuse a change after which there are users and no admin."""
     admins = (users.c.role == "admin", users.c.disabled.is_(False))
     if connection.execute(select(users.c.id).where(*admins).limit(1)).first():
         return
@@ -204,11 +175,7 @@ def sign_out(connection: Connection, user_id: str) -> None:
 
 
 def plain_name(name: str, *, strict: bool = True) -> str:
-    """A name as it is kept: without capitals, and white space at its ends.
-
-    Raises:
-        RequestError: it is empty, too long, or has white space in it (``strict`` only).
-    """
+    """A name as it is kept: without capitals, and white space at its ends."""
     plain = name.strip().casefold()
     bad = not plain or len(plain) > LONGEST_NAME or any(map(_odd, plain))
     if strict and bad:
@@ -259,11 +226,7 @@ def outdated(kept: str) -> bool:
 
 
 def check_password(password: str, name: str) -> None:
-    """Refuse what is no password.
-
-    Raises:
-        RequestError: it is too short, too long, or the name itself.
-    """
+    """Refuse what is no password."""
     if len(password) < SHORTEST:
         raise RequestError(
             f"the password has fewer than {SHORTEST} characters", hint="take a few words"
@@ -301,11 +264,7 @@ class Groups(CataloguePart):
         return [UserGroup(**row._mapping, members=tuple(members.get(row.id, ()))) for row in found]
 
     def named(self, name: str) -> UserGroup:
-        """The group of that name.
-
-        Raises:
-            UnknownNameError: there is none.
-        """
+        """The group of that name."""
         wanted = plain_name(name)
         found = next((one for one in self.every() if one.name == wanted), None)
         if found is None:
@@ -321,11 +280,7 @@ class Groups(CataloguePart):
         return [one for one in self.every() if one.id in ids]
 
     def add(self, name: str) -> UserGroup:
-        """Make a group.
-
-        Raises:
-            RequestError: the name is taken or is none.
-        """
+        """Make a group."""
         with self._database.write() as connection:
             name = plain_name(name)
             if connection.execute(select(user_groups.c.id).where(_called(name))).first():
@@ -427,12 +382,7 @@ def _grant(collection: str, user_id: str, group_id: str) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """What a provider says of somebody.
-
-    Attributes:
-        issuer, subject: by which they are known again, and by nothing else.
-        name: what they are called there; groups: those they are in, None when it does not say.
-    """
+    """What a provider says of somebody."""
 
     issuer: str
     subject: str
@@ -447,12 +397,6 @@ class ProviderUsers(CataloguePart):
         """The account of somebody who has come from the provider, in its groups of today.
 
         An account with a password is never taken for theirs, whatever its name.
-
-        Args:
-            role: of an account that is made for them; None: none is made.
-
-        Returns:
-            None when they have no account, or may not sign in.
         """
         known = (users.c.issuer == identity.issuer, users.c.subject == identity.subject)
         with self._database.write() as connection:

@@ -30,7 +30,6 @@ from sqlalchemy import (
 from wellread.codec import storable
 from wellread.identity import tagged_hash
 from wellread.store.catalogue.accounts.sign_in_records import note_asked
-from wellread.store.catalogue.asking.answer_facts_records import note_read
 from wellread.store.catalogue.asking.answer_removal import (
     answers_on,
     forget_conversation,
@@ -44,6 +43,7 @@ from wellread.store.catalogue.asking.answer_rows import (
     forget_cached,
     kept_answers,
     kept_form,
+    note_read,
     renew_facts,
     rewrite_rows,
     shown,
@@ -55,10 +55,8 @@ from wellread.store.catalogue.documents.reindexing import SWITCHES, note_deletio
 from wellread.store.schema.database import CataloguePart, Folded, chunks, made_of, writing
 from wellread.store.schema.stored_values import StoredAnswer
 from wellread.store.schema.tables import (
-    answer_citations,
     answers,
     cached_answers,
-    documents,
     properties,
     sessions,
     vector_debts,
@@ -75,9 +73,6 @@ def record_answer(connection: Connection, answer: Answer, read: Iterable[str] = 
 
     It is stale from the start when a source changed or went while it was being written. Its
     session is made when there is none yet.
-
-    Args:
-        read: the collections that it could be drawn from.
     """
     kept = as_it_stands(connection, answer)
     now = datetime.now(UTC)
@@ -98,7 +93,7 @@ def rewrite_answer(connection: Connection, answer: Answer, *, stale: bool) -> No
 def as_it_stands(connection: Connection, answer: Answer) -> Kept:
     """The answer to keep, without what is not there any more; stale where that was something."""
     kept = kept_form(connection, answer)
-    lost = {row["document_id"]: row["called"] for row in kept.rows if row["live"] is None}
+    lost = {row["document_id"]: "" for row in kept.rows if row["live"] is None}
     kept.stale = any(row["version"] not in (NAMED, row["live"]) for row in kept.rows)
     if lost:
         quotes = [one.quote for one in answer.citations if one.document_id in lost]
@@ -162,13 +157,7 @@ _MEANING = str.maketrans({mark: f"/{mark}" for mark in "/%_"})  # what LIKE take
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionFacts:
-    """A conversation.
-
-    Attributes:
-        title: its first question, shortened, until it is renamed.
-        turns: how many questions were asked in it.
-        seen_at: when it was last used.
-    """
+    """A conversation."""
 
     id: str
     title: str
@@ -292,13 +281,7 @@ def _has(word: str) -> ColumnElement[bool]:
         for column in (sessions.c.title, answers.c.question, answers.c.text)
     )
     turns = (answers.c.session_id == sessions.c.id, answers.c.owner == sessions.c.owner)
-    cited = answer_citations.c
-    named = exists().where(  # texts name documents by reference
-        cited.answer_id == answers.c.id,
-        cited.document_id == documents.c.id,
-        Folded(documents.c.title).like(pattern, escape="/"),
-    )
-    return or_(title, exists().where(*turns, or_(question, text, named)))
+    return or_(title, exists().where(*turns, or_(question, text)))
 
 
 def _session_facts() -> Select[tuple[str, str, int, datetime, datetime]]:
@@ -316,7 +299,6 @@ def _session_facts() -> Select[tuple[str, str, int, datetime, datetime]]:
     )
 
 
-MOST = 10_000  # entries that are kept, the newest
 KEPT = timedelta(days=2)
 
 
@@ -376,28 +358,10 @@ class AnswerCache(CataloguePart):
         """Give no answer again that was given until now."""
         self._run(delete(cached_answers))
 
-    def outdated(self) -> list[str]:
-        """Answers that are stale and have an entry all the same."""
-        statement = select(cached_answers.c.answer_id).where(_stale()).distinct()
-        return sorted(self._values(statement))
-
-    def drop_outdated(self) -> None:
-        """Drop the entries of answers that are stale."""
-        self._run(delete(cached_answers).where(_stale()))
-
-
-def _stale() -> ColumnElement[bool]:
-    return exists().where(answers.c.id == cached_answers.c.answer_id, answers.c.stale.is_(True))
-
 
 def _sweep(connection: Connection, now: datetime) -> None:
-    """Drop entries that no question can hit any more, and the oldest ones beyond ``MOST``."""
+    """Drop entries that no question can hit any more."""
     connection.execute(delete(cached_answers).where(cached_answers.c.created_at < now - KEPT))
-    count = connection.execute(select(func.count()).select_from(cached_answers)).scalar() or 0
-    if count > MOST:
-        order = (cached_answers.c.created_at, cached_answers.c.key)
-        oldest = select(cached_answers.c.key).order_by(*order).limit(count - MOST)
-        connection.execute(delete(cached_answers).where(cached_answers.c.key.in_(oldest)))
 
 
 def _counter(collection: str) -> str:

@@ -7,13 +7,11 @@ is blacked out letter by letter, so that all spans still fit the text.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-import ahocorasick
-from sqlalchemy import Connection, Text, cast, delete, or_, select, update
+from sqlalchemy import Connection, delete, or_, select, update
 
 from wellread.codec import to_plain
 from wellread.store.catalogue.asking.answer_rows import (
@@ -23,18 +21,16 @@ from wellread.store.catalogue.asking.answer_rows import (
     Plain,
     RemovedWords,
     blacked,
-    blanked_parts,
     changed_in,
     kept_answers,
     listed,
-    markers,
-    moved_span,
     rewrite_rows,
     said_beside,
     titles_changed,
+    titles_pattern,
 )
 from wellread.store.catalogue.documents.lookup import VALUES, live_versions, whole_texts
-from wellread.store.schema.database import STREAM_ROWS, chunks, rows_in
+from wellread.store.schema.database import chunks, rows_in
 from wellread.store.schema.stored_values import REMOVED
 from wellread.store.schema.tables import (
     answer_citations,
@@ -103,11 +99,7 @@ def stored_texts(connection: Connection, document_ids: Collection[str]) -> Itera
 def forget_documents(
     connection: Connection, removed: RemovedWords, gone: Mapping[str, str]
 ) -> None:
-    """Take what answers took of documents out of them; those that rest on them are stale.
-
-    Args:
-        gone: document id to the title that it has, or had.
-    """
+    """Take what answers took of documents out of them; those that rest on them are stale."""
     resting = set(answers_on(connection, gone))
     for ids in chunks(answers_on(connection, gone, named=True)):
         for answer_id, kept in kept_answers(connection, ids).items():
@@ -119,46 +111,57 @@ def forget_documents(
 
 def forgotten(kept: Kept, removed: RemovedWords, gone: Mapping[str, str]) -> None:
     """Take out of an answer what it took from documents that are ``gone`` (id to title)."""
-    for row in kept.rows:
-        if row["document_id"] in gone and not row["shape"]:
-            row["title"] = gone[row["document_id"]]
     body = dict(kept.body)
-    lost = {row["number"] for row in kept.rows if row["document_id"] in gone} - {0}
+    lost = [row for row in kept.rows if row["document_id"] in gone]
+    numbers = {row["number"] for row in lost} - {0}
+    titles = {name for row in lost for name in (row["told"]["title"], gone[row["document_id"]])}
+    titles -= {"", REMOVED}
     _take_rows(body, gone)
-    _take_sentences(body, lost)
-    text, moved = blanked_parts(kept, body["text"], removed.blanked)
-    body["citations"] = [
-        {**_without_source(one, one["id"] in lost), "answer_span": moved_span(span, moved)}
-        for one in body["citations"]
-        for span in [one["answer_span"]]
+    _take_sentences(body, numbers)
+    if pattern := titles_pattern(titles):
+        _take_titles(body, pattern, gone)
+    body["citations"] = [_without_source(one, one["id"] in numbers) for one in body["citations"]]
+    kept.body = changed_in(body, removed.blanked)
+    for row in lost:
+        row["shape"], row["told"] = REMOVED, {**row["told"], "title": REMOVED}
+
+
+def _take_titles(body: Plain, pattern: re.Pattern[str], gone: Collection[str]) -> None:
+    """Black out titles, but in sentences that were taken verbatim from documents that stay."""
+    stays = [one for one in body["sentences"] if one["verdict"]["method"] == "verbatim"]
+
+    def black(found: re.Match[str]) -> str:
+        inside = any(one["span"]["start"] <= found.start() < one["span"]["end"] for one in stays)
+        return found[0] if inside else blacked(found[0])
+
+    body["text"] = pattern.sub(black, body["text"])
+    related = [one for one in body.get("related", ()) if one["id"] not in gone]
+    body["related"] = [one for one in related if not pattern.search(one["title"])]
+    body["suggestions"] = [one for one in body.get("suggestions", ()) if not pattern.search(one)]
+    body |= said_beside(body, lambda said: pattern.sub(lambda found: blacked(found[0]), said))
+    body["sentences"] = [
+        one
+        if one["text"] is None or one in stays
+        else {**one, "text": pattern.sub(lambda found: blacked(found[0]), one["text"])}
+        for one in body["sentences"]
     ]
-    sentences = [{**one, "span": moved_span(one["span"], moved)} for one in body["sentences"]]
-    body |= {"sentences": sentences, "text": ""}
-    plain = changed_in(body, lambda said: blanked_parts(kept, said, removed.blanked)[0])
-    kept.body = plain | {"text": text}
-    for row in kept.rows:
-        if row["document_id"] in gone:
-            row["shape"] = row["shape"] or blacked(gone[row["document_id"]]) or REMOVED
 
 
 def _without_source(cited: Plain, lost: bool) -> Plain:
     if not lost:
         return {**cited, "why": ""}  # may tell of it
     told = dict.fromkeys(("why", "quote", "link", "url"), "")
-    return {**cited, **told, "locator": to_plain(Locator(label=""))}
+    return {**cited, **told, "title": REMOVED, "locator": to_plain(Locator(label=""))}
 
 
 def _take_sentences(body: Plain, lost: set[int]) -> None:
-    """Black out what was taken verbatim from lost citations, with its label and its markers."""
+    """Black out what was taken verbatim from lost citations, with its label."""
     text, before = body["text"], None
     for sentence in body["sentences"]:
         if sentence["verdict"]["method"] == "verbatim" and lost.intersection(sentence["citations"]):
             text = _blacked_at(text, sentence["span"])
             text = _without_labels(text, before, sentence)
         before = sentence
-    for known, start, close in list(markers(body, text)):
-        if known in lost and not text[start:close].isdigit():
-            text = f"{text[:start]}{blacked(text[start:close])}{text[close:]}"
     body["text"] = text
     body["sentences"] = [
         # The reason of what was lost may quote what is gone.
@@ -204,91 +207,24 @@ def _blacked_at(text: str, span: Plain) -> str:
 # --- words and titles that stand in what does not rest on the document ---
 
 
-def without_words(connection: Connection, removed: RemovedWords) -> dict[str, int]:
-    """Answers that quote nothing of what was removed: id to a hash of what is kept of them.
-
-    Looking takes as long as there are answers; done before ``forget_words``, it keeps no writer
-    waiting.
-    """
-    return {
-        answer_id: _hash(kept)
-        for answer_id, kept in _every_answer(connection)
-        if not _quotes(kept, removed)
-    }
-
-
-def _every_answer(connection: Connection) -> Iterator[tuple[str, Kept]]:
-    ids = connection.execute(EVERY_ANSWER).scalars().all()
-    for some in chunks(ids):
-        yield from kept_answers(connection, some).items()
-
-
-def _hash(kept: Kept) -> int:
-    return hash(repr(kept.body))
-
-
-def _quotes(kept: Kept, removed: RemovedWords) -> bool:
-    before = kept.body
-    forgotten(kept, removed, {})
-    return bool(kept.body != _without_whys(before))
-
-
-def _without_whys(body: Plain) -> Plain:
-    return {**body, "citations": [{**one, "why": ""} for one in body["citations"]]}
-
-
-def forget_removed(
-    connection: Connection, removed: RemovedWords, looked_at: Mapping[str, int]
-) -> int:
-    """Take quotations out of answers that do not cite them; how many had some.
-
-    Args:
-        looked_at: what ``without_words`` found; answers that are still the same are passed over.
-    """
-    changed = [
-        answer
-        for answer_id, answer in _every_answer(connection)
-        if looked_at.get(answer_id) != _hash(answer) and _quotes(answer, removed)
-    ]
-    for answer in changed:
-        answer.stale = True
-        rewrite_rows(connection, answer)
-    _forget_titles(connection, removed)
-    return len(changed)
-
-
-def change_titles(connection: Connection, titles: Mapping[str, str]) -> None:
-    """Put other titles in the place of those that answers name without resting on the documents."""
-    change = titles_changed(titles.items())
-    for ids in chunks(_naming(connection, titles)):
+def forget_removed(connection: Connection, removed: RemovedWords, titles: Collection[str]) -> int:
+    """Take quotations and titles out of answers that do not cite them; how many had a quotation."""
+    black = titles_changed((title, blacked(title)) for title in titles)
+    quoting = 0
+    for ids in chunks(connection.execute(EVERY_ANSWER).scalars().all()):
         for kept in kept_answers(connection, ids).values():
-            new = said_beside(kept.body, change)
-            new["suggestions"] = [said for said in new["suggestions"] if BLANK not in said]
-            if new != kept.body:
-                kept.body = new
+            body = changed_in(kept.body, removed.blanked)
+            if body != kept.body:
+                quoting += 1
+                kept.stale = True
+                body["citations"] = [{**one, "why": ""} for one in body["citations"]]
+            body = said_beside(body, black)
+            body["suggestions"] = [one for one in body.get("suggestions", ()) if BLANK not in one]
+            if body != kept.body:
+                kept.body = body
                 rewrite_rows(connection, kept)
-
-
-def _naming(connection: Connection, titles: Collection[str]) -> list[str]:
-    """The answers beside whose text one of these titles stands, whatever they rest on."""
-    wanted = {form for title in titles if title.strip() for form in _as_stored(title)}
-    if not wanted:
-        return []
-    automaton = ahocorasick.Automaton()
-    for form in wanted:
-        automaton.add_word(form, form)
-    automaton.make_automaton()
-    stored = select(answers.c.id, cast(answers.c.body, Text).label("body")).order_by(answers.c.id)
-    return [
-        row.id
-        for row in connection.execute(stored.execution_options(yield_per=STREAM_ROWS))
-        if next(automaton.iter(row.body), None) is not None
-    ]
-
-
-def _as_stored(words: str) -> set[str]:
-    """How words may stand in a JSON column."""
-    return {json.dumps(words)[1:-1], json.dumps(words, ensure_ascii=False)[1:-1]}
+    _forget_titles(connection, removed)
+    return quoting
 
 
 def _forget_titles(connection: Connection, removed: RemovedWords) -> None:

@@ -1,48 +1,53 @@
 """An answer as rows: its text and figures, its sentences, and what it cites, lists or names.
 
-Nothing here repeats what a document is called or where it opens: a row of ``answer_citations``
-points to the document, and wherever the answer names it beside its own words stands a reference to
-that row. Titles are looked up when the answer is shown. What a document said is kept as it was
-quoted, until the document is removed (``answer_removal``).
+It is kept as it was given, titles of documents included. A row of ``answer_citations`` points to
+each document that it rests on or names, with what the document was called then; so what a removed
+document said, and its title, are found again (``answer_removal``).
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import accumulate
 from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, update
 
 from wellread.codec import from_plain, to_plain
-from wellread.store.catalogue.asking.answer_facts_records import write_facts
 from wellread.store.catalogue.documents.lookup import VALUES
+from wellread.store.rights import READ
 from wellread.store.schema.database import aside, chunks, rows_in
 from wellread.store.schema.stored_values import REMOVED
 from wellread.store.schema.tables import (
+    TOTAL,
     answer_citations,
+    answer_facts,
     answer_sentences,
+    answer_steps,
+    answer_topics,
     answers,
     cached_answers,
     documents,
     entities,
     story_items,
 )
+from wellread.text.english import NUMBER_WORDS
+from wellread.text.names import singular
+from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
-from wellread.values.answers import Answer, Related
+from wellread.text.words import plain, stem, words_in
+from wellread.values.answers import CATALOGUE, NOBODY, Answer, Related, VerdictName
 
 Plain = dict[str, Any]
 Change = Callable[[str], str]
-Edit = tuple[int, int, str]  # start and end in the text as it was, and what comes there
 _LISTED = "-"  # the version of a row whose document was not there when it was written
 NAMED = ""  # the version of a row that is only named: nothing of it is quoted or told
 COLUMNS = ("id", "session_id", "owner", "question", "answered_by", "type", "text")
 _CITED = ("quote", "link", "url", "why", "locator")
-_TOLD = ("kind", "source_type", "published_at", "relevance", "verdict")
+_TOLD = ("title", "kind", "source_type", "published_at", "relevance", "verdict")
 _REPEATING = frozenset({"data_gaps", "standalone"})  # say what was asked
 _PROSE = _REPEATING | {
     *("about", "failures", "heading", "label", "notes", "reason", "reasoning", "rows"),
@@ -55,36 +60,13 @@ class Kept:
     """An answer as it is kept.
 
     Attributes:
-        body: the plain answer with references in place of titles; a sentence's ``text`` is None
-            where it is what stands at its span.
+        body: the plain answer; a sentence's ``text`` is None where it is what stands at its span.
         rows: those of ``answer_citations``, by ordinal; those without ``number`` are no citations.
-            ``title`` and ``url`` are those of the document as it is now, None where it is gone.
     """
 
     body: Plain
     stale: bool
     rows: list[Plain] = field(default_factory=list)
-
-    def spelled(self, found: re.Match[str]) -> str:
-        """What a reference stands for: the title (a shape where it was removed), or the address."""
-        row = self.rows[int(found[2])]
-        if found[1]:
-            return "" if row["shape"] else row["url"] or ""
-        return str(row["shape"] or (REMOVED if row["title"] is None else row["title"]))
-
-    def spelling(self, said: str) -> str:
-        """``said`` with titles in place of references."""
-        return REFERENCE.sub(self.spelled, said) if OPEN in said else said
-
-    def names_gone(self, plain: Any) -> bool:
-        """Whether a text, or one in a list or mapping, names a document that is not there."""
-        if isinstance(plain, dict):
-            plain = list(plain.values())
-        if isinstance(plain, list):
-            return any(map(self.names_gone, plain))
-        places = REFERENCE.findall(plain) if isinstance(plain, str) else ()
-        rows = [self.rows[int(place)] for _, place in places]
-        return any(row["shape"] or row["title"] is None for row in rows)
 
 
 # --- reading ---
@@ -104,21 +86,12 @@ def kept_answers(connection: Connection, answer_ids: Collection[str]) -> dict[st
         sentence["span"] = {"start": sentence.pop("start"), "end": sentence.pop("end")}
         found[row.answer_id].body["sentences"].append(sentence)
     cited = answer_citations.c
-    rows = (
-        select(answer_citations, documents.c.title, documents.c.url, documents.c.uri)
-        .outerjoin_from(answer_citations, documents, documents.c.id == cited.document_id)
-        .where(cited.answer_id.in_(VALUES))
-        .order_by(cited.answer_id, cited.ordinal)
-    )
-    names = [column.name for column in cited]
-    for row in rows_in(connection, rows, found):
-        kept = found[row.answer_id]
-        held: Plain = dict(zip(names, row, strict=False))
+    rows = select(answer_citations).where(cited.answer_id.in_(VALUES))
+    for row in rows_in(connection, rows.order_by(cited.answer_id, cited.ordinal), found):
+        kept, held = found[row.answer_id], dict(row._mapping)
         kept.rows.append(held)
         if held["number"]:
             kept.body["citations"].append(_citation(held))
-        held["title"] = row[len(names)]
-        held["url"] = row[len(names) + 1] or row[len(names) + 2]
     return found
 
 
@@ -127,66 +100,29 @@ def _citation(row: Plain) -> Plain:
         **row["told"],
         **{name: row[name] for name in ("document_id", "version", *_CITED)},
         "id": row["number"],
-        "title": reference(row["ordinal"]),
         "source_span": {"start": row["start"], "end": row["end"]},
         "answer_span": {"start": row["answer_start"], "end": row["answer_end"]},
     }
 
 
 def shown_answers(connection: Connection, answer_ids: Collection[str]) -> dict[str, Answer]:
-    """Whole answers by id, with documents called as they are now; unknown ones are left out."""
+    """Whole answers by id; unknown ones are left out."""
     kept = kept_answers(connection, answer_ids)
     return {answer_id: from_plain(Answer, shown(answer)) for answer_id, answer in kept.items()}
 
 
 def shown(kept: Kept) -> Plain:
-    """The plain answer with titles in place of references; what only names what is gone is out."""
-    body = dict(kept.body)
-    for name in ("related", "suggestions"):
-        body[name] = [each for each in body.get(name, ()) if not kept.names_gone(each)]
-    text, moved = spelled_out(kept)
-    plain: Plain = _every_string({**body, "text": ""}, kept.spelling) | {"text": text}
-    shapes = [row["shape"] for row in kept.rows if row["number"]]
-    for citation, shape in zip(plain["citations"], shapes, strict=True):
-        citation["answer_span"] = moved_span(citation["answer_span"], moved)
-        citation["title"] = REMOVED if shape else citation["title"]
-    for sentence in plain["sentences"]:
-        sentence["span"] = moved_span(sentence["span"], moved)
-        if sentence["text"] is None:
-            sentence["text"] = text[sentence["span"]["start"] : sentence["span"]["end"]]
-    return plain
-
-
-def spelled_out(kept: Kept) -> tuple[str, Callable[[int], int]]:
-    """The text as it is shown, and where a place of the one that is kept stands in it."""
+    """The plain answer with the words of every sentence."""
     text = kept.body["text"]
-    return edited(text, [(*m.span(), kept.spelled(m)) for m in REFERENCE.finditer(text)])
+    sentences = [
+        one if one["text"] is not None else {**one, "text": text[slice(*_ends(one))]}
+        for one in kept.body["sentences"]
+    ]
+    return {**kept.body, "sentences": sentences}
 
 
-def places_kept(kept: Kept) -> Callable[[int], int]:
-    """Where a place of the text as it is shown stands in the one that is kept."""
-    text = kept.body["text"]
-    edits, grown = [], 0
-    for found in REFERENCE.finditer(text):
-        start, said = found.start() + grown, kept.spelled(found)
-        edits.append((start, start + len(said), found[0]))
-        grown += len(said) - len(found[0])
-    return edited("", edits)[1]
-
-
-def _every_string(plain: Any, change: Change) -> Any:
-    if isinstance(plain, str):
-        return change(plain)
-    if isinstance(plain, list):
-        return [_every_string(item, change) for item in plain]
-    if isinstance(plain, dict):
-        return {name: _every_string(item, change) for name, item in plain.items()}
-    return plain
-
-
-def _without_marks(text: str) -> str:
-    """What the marks of references are made of has no meaning in a text."""
-    return text if text.isascii() else text.replace(OPEN, "\ufffd").replace(CLOSE, "\ufffd")
+def _ends(sentence: Plain) -> tuple[int, int]:
+    return sentence["span"]["start"], sentence["span"]["end"]
 
 
 # --- writing ---
@@ -216,8 +152,7 @@ def rewrite_rows(connection: Connection, kept: Kept) -> None:
 
 def renew_facts(connection: Connection, kept: Kept, at: datetime) -> None:
     """Keep the figures of an answer, in place of those that it had."""
-    asked = kept.spelling(kept.body["standalone"])
-    write_facts(connection, kept.body["id"], at, {**kept.body, "standalone": asked})
+    write_facts(connection, kept.body["id"], at, kept.body)
 
 
 def forget_cached(connection: Connection, answer_ids: Iterable[str]) -> None:
@@ -245,7 +180,8 @@ def _write_parts(connection: Connection, kept: Kept) -> None:
         connection.execute(insert(answer_sentences), sentences)
     cited = {citation["id"]: citation for citation in kept.body["citations"]}
     rows = [
-        {name: row[name] for name in _ROW} | _citation_row(cited.get(row["number"]))
+        {name: row[name] for name in _ROW}
+        | _citation_row(cited.get(row["number"], {"title": row["told"]["title"]}))
         for row in kept.rows
     ]
     if rows:
@@ -255,43 +191,27 @@ def _write_parts(connection: Connection, kept: Kept) -> None:
 _ROW = ("answer_id", "ordinal", "document_id", "version", "start", "end", "number", "shape")
 
 
-def _citation_row(cited: Plain | None) -> Plain:
-    if cited is None:
+def _citation_row(told: Plain) -> Plain:
+    if "id" not in told:
         empty: Plain = dict.fromkeys(("quote", "link", "url", "why"), "")
-        return empty | {"locator": {}, "told": {}, "answer_start": 0, "answer_end": 0}
-    span = cited["answer_span"]
+        return empty | {"locator": {}, "told": told, "answer_start": 0, "answer_end": 0}
+    span = told["answer_span"]
     return {
-        **{name: cited[name] for name in _CITED},
-        "told": {name: cited[name] for name in _TOLD},
+        **{name: told[name] for name in _CITED},
+        "told": {name: told[name] for name in _TOLD},
         "answer_start": span["start"],
         "answer_end": span["end"],
     }
 
 
-# --- references ---
-
-
-def reference(place: int, sort: str = "") -> str:
-    """What stands for the title (``u``: the address) of the document of a row."""
-    return f"{OPEN}{sort}{place}{CLOSE}"
-
-
 def kept_form(connection: Connection, answer: Answer) -> Kept:
-    """An answer as it is to be kept, with its documents as they are now.
-
-    Rows say what the answer calls their document (``called``), and which version is live (None
-    where the document is gone).
-    """
-    body = _every_string(to_plain(answer), _without_marks)
-    rows = _document_rows(connection, answer, body)
-    first: dict[str, Plain] = {}
-    titles: dict[str, str] = {}
-    for row in rows:
-        first.setdefault(row["document_id"], row)
-    for row in first.values():
-        for title in {row["called"], row["title"] or ""} - {"", REMOVED}:
-            titles.setdefault(title, reference(row["ordinal"]))
-    return Kept(_referring(body, first, titles), stale=False, rows=rows)
+    """An answer as it is to be kept; its rows say which version is live, None for a document that
+    is gone (``live``)."""
+    body = to_plain(answer)
+    for sentence in body["sentences"]:
+        if sentence["text"] == body["text"][slice(*_ends(sentence))]:
+            sentence["text"] = None
+    return Kept(body, stale=False, rows=_document_rows(connection, answer, body))
 
 
 def _document_rows(connection: Connection, answer: Answer, body: Plain) -> list[Plain]:
@@ -300,85 +220,31 @@ def _document_rows(connection: Connection, answer: Answer, body: Plain) -> list[
     in_rows = sorted(listed(body) - cited)
     beside = sorted(_named(connection, answer.related) - cited - listed(body))
     live = {
-        row.id: {"live": row.version, "title": row.title, "url": row.url or row.uri}
+        row.id: (row.version, row.title)
         for row in rows_in(connection, _LIVE, [*cited, *in_rows, *beside])
     }
-    called = {one.id: one.title for one in answer.related if one.kind == "document"}
+    called = {known: title for known, (_, title) in live.items()}
+    called |= {one.id: one.title for one in answer.related if one.kind == "document"}
     called |= {citation.document_id: citation.title for citation in answer.citations}
     rows = [
         (one.document_id, one.version, one.source_span.start, one.source_span.end, one.id)
         for one in answer.citations
     ]
     # What only a row of the table rests on has no place, since nothing is quoted of it.
-    rows += [(one, live[one]["live"] if one in live else _LISTED, 0, 0, 0) for one in in_rows]
+    rows += [(one, live[one][0] if one in live else _LISTED, 0, 0, 0) for one in in_rows]
     rows += [(one, NAMED, 0, 0, 0) for one in beside]
     names = ("document_id", "version", "start", "end", "number")
     return [
         dict(zip(names, row, strict=True))
-        | live.get(row[0], {"live": None, "title": None, "url": None})
-        | {"answer_id": answer.id, "ordinal": place, "shape": "", "called": called.get(row[0], "")}
+        | {"answer_id": answer.id, "ordinal": place, "shape": ""}
+        | {"live": live.get(row[0], (None,))[0], "told": {"title": called.get(row[0], "")}}
         for place, row in enumerate(rows)
     ]
 
 
-_LIVE = select(
-    documents.c.id, documents.c.version, documents.c.title, documents.c.url, documents.c.uri
-).where(documents.c.id.in_(VALUES))
-
-
-def _referring(body: Plain, first: Mapping[str, Plain], titles: Mapping[str, str]) -> Plain:
-    """The body with references in place of titles, wherever it names one of its documents.
-
-    Quotations, sentences that were taken word for word, and what the asker wrote stay.
-
-    Args:
-        first: the first row of each document; ``titles``: each title to what stands for it.
-    """
-    text, moved = edited(body["text"], list(_edits(body, first, titles)))
-    new = said_beside(body, any_title_changed(titles)) | {"text": text}
-    for citation in new["citations"]:
-        citation["title"] = reference(first[citation["document_id"]]["ordinal"])
-        citation["answer_span"] = moved_span(citation["answer_span"], moved)
-    for shown_place in (*new["citations"], *new["related"]):
-        row = first.get(shown_place.get("document_id", shown_place["id"]))
-        url = shown_place["url"]
-        for name in ("link", "url") if row and url and row["url"] == url else ():
-            if row and name in shown_place:
-                sign = reference(row["ordinal"], "u")
-                shown_place[name] = shown_place[name].replace(url, sign, 1)
-    for sentence, before in zip(new["sentences"], body["sentences"], strict=True):
-        start, end = before["span"]["start"], before["span"]["end"]
-        if sentence["text"] == body["text"][start:end]:
-            sentence["text"] = None
-        sentence["span"] = moved_span(sentence["span"], moved)
-    return new
-
-
-def _edits(body: Plain, first: Mapping[str, Plain], titles: Mapping[str, str]) -> Iterator[Edit]:
-    """The places of the text that only name a document: between sentences, and lines of a list."""
-    text, pattern = body["text"], titles_pattern(titles)
-    if pattern is None:
-        return
-    cited = {
-        citation["id"]: {citation["title"]: reference(first[citation["document_id"]]["ordinal"])}
-        for citation in body["citations"]
-    }
-    stretches: list[tuple[int, int, dict[str, str]]] = []
-    end, before = 0, dict[str, str]()
-    for place, sentence in enumerate([*body["sentences"], None]):
-        # Of documents of one title, a marker or a label names the one that its sentence cites.
-        numbers = sentence["citations"] if sentence else ()
-        own = {title: sign for known in numbers for title, sign in cited.get(known, {}).items()}
-        span = sentence["span"] if sentence else {"start": len(text), "end": len(text)}
-        stretches.append((end, span["start"], {**titles, **own, **before}))
-        if body.get("table") and place <= len(body["table"]["documents"]):
-            stretches.append((span["start"], span["end"], {**titles, **own}))
-        end, before = span["end"], own
-    done = 0
-    for start, stop, signs in stretches:
-        for found in pattern.finditer(text, max(start, done), stop):
-            done = found.end()
-            yield found.start(), done, signs[found.group()]
+_LIVE = select(documents.c.id, documents.c.version, documents.c.title).where(
+    documents.c.id.in_(VALUES)
+)
 
 
 def said_beside(body: Plain, change: Change) -> Plain:
@@ -423,73 +289,17 @@ def _documents_of(connection: Connection, related: Related) -> Iterable[str]:
     return connection.execute(statement.distinct()).scalars()
 
 
-# --- places in a text ---
-
-
 def listed(body: Plain) -> set[str]:
     """The documents that the rows of the table rest on."""
     table = body.get("table")
     return {document_id for row in table["documents"] for document_id in row} if table else set()
 
 
-def markers(body: Plain, text: str) -> Iterator[tuple[int, int, int]]:
-    """The number of each citation in ``text`` with where the inside of its marker stands."""
-    for sentence in body["sentences"]:
-        place = sentence["span"]["end"]
-        for number in sentence["citations"]:
-            start = text.find("[", place, place + 2)
-            close = text.find("]", start)
-            if start < 0 or close < 0:
-                break
-            yield number, start + 1, close
-            place = close + 1
-
-
-def edited(text: str, edits: Sequence[Edit]) -> tuple[str, Callable[[int], int]]:
-    """The text with all edits, in order, and where a place of it stands then."""
-    pieces, at = [], 0
-    for start, end, new in edits:
-        pieces += [text[at:start], new]
-        at = end
-    pieces.append(text[at:])
-    ends = [end for _, end, _ in edits]
-    grown = [0, *accumulate(len(new) - (end - start) for start, end, new in edits)]
-    return "".join(pieces), lambda place: place + grown[bisect_right(ends, place)]
-
-
-def moved_span(span: Plain, moved: Callable[[int], int]) -> Plain:
-    """A span of the text in the text as it is now."""
-    return {**span, "start": moved(span["start"]), "end": moved(span["end"])}
-
-
-def blanked_parts(kept: Kept, text: str, blank: Change) -> tuple[str, Callable[[int], int]]:
-    """A kept text with ``blank`` done as if titles stood in it, and where its places stand then."""
-    found = list(REFERENCE.finditer(text))
-    if not found:
-        return blank(text), lambda place: place
-    whole, moved = edited(text, [(*m.span(), kept.spelled(m)) for m in found])
-    covered = blank(whole)
-    if covered == whole:
-        return text, lambda place: place
-    edits: list[Edit] = []
-    at = 0
-    for reference_at in found:
-        start, end = reference_at.span()
-        edits.append((at, start, covered[moved(at) : moved(start)]))
-        new = covered[moved(start) : moved(end)]
-        edits.append((start, end, reference_at[0] if new == kept.spelled(reference_at) else new))
-        at = end
-    edits.append((at, len(text), covered[moved(at) :]))
-    return edited(text, [edit for edit in edits if edit[0] < edit[1]])
-
-
 RUN = 8  # words: shorter runs are anybody's
 SHORTEST = 5  # words of a whole sentence that counts
 BLANK = "█"
-OPEN, CLOSE = "\ufdd8", "\ufdd9"  # around the number of a reference (``answer_rows``)
-REFERENCE = re.compile(rf"{OPEN}(u?)(\d+){CLOSE}")
 _WORD = re.compile(r"\w+")
-_LETTER = re.compile(rf"({REFERENCE.pattern})|\S")
+_LETTER = re.compile(r"\S")
 # Names of fields that hold no prose: what they hold points to something, or is chosen by us.
 _PLAIN = frozenset({"id", "document_id", "version", "kind", "method", "key", "session_id", "mode"})
 
@@ -534,8 +344,8 @@ def changed_in(plain: Any, change: Callable[[str], str]) -> Any:
 
 
 def blacked(text: str) -> str:
-    """``text`` with a block in place of every letter; references stay."""
-    return _LETTER.sub(lambda found: found[1] or BLANK, text)
+    """``text`` with a block in place of every letter."""
+    return _LETTER.sub(BLANK, text)
 
 
 def titles_pattern(titles: Collection[str]) -> re.Pattern[str] | None:
@@ -582,3 +392,101 @@ def _runs(text: str) -> Iterator[int]:
         said = _words(span.of(text)[: RUN * 40])
         if SHORTEST <= len(said) < RUN:
             yield hash(tuple(said))
+
+
+MOST_WORDS = 12  # of a question that are counted as what it is about
+SHORTEST_WORD = 3
+LONGEST_TOPIC = 80
+
+
+def write_facts(
+    connection: Connection, answer_id: str, at: datetime, body: Mapping[str, Any]
+) -> None:
+    """Keep the figures of the answer with this body, in place of those that it had."""
+    for table in (answer_facts, answer_steps, answer_topics):
+        mine = [table.c.answer_id == answer_id]
+        if table is answer_topics:
+            mine.append(answer_topics.c.kind != READ)  # that does not hang on the body
+        connection.execute(delete(table).where(*mine))
+    facts = _facts(body)
+    key = {"answer_id": answer_id, "at": at}
+    connection.execute(insert(answer_facts), facts | key)
+    seconds = _steps(body) | {TOTAL: facts["seconds"]}
+    steps = [{"name": name, "seconds": taken} | key for name, taken in seconds.items()]
+    connection.execute(insert(answer_steps), steps)
+    topics = [
+        {"kind": kind, "topic": topic, "gap": facts["gap"]} | key
+        for kind, topic in sorted(_topics(connection, body))
+    ]
+    if topics:
+        connection.execute(insert(answer_topics), topics)
+
+
+def note_read(
+    connection: Connection, answer_id: str, at: datetime, collections: Iterable[str]
+) -> None:
+    """Keep from which collections an answer could be drawn: who may not read one, gets it not."""
+    topics = [
+        {"answer_id": answer_id, "at": at, "kind": READ, "topic": name, "gap": False}
+        for name in sorted(set(collections))
+    ]
+    if topics:
+        connection.execute(insert(answer_topics), topics)
+
+
+def forget_read(connection: Connection, collection: str) -> None:
+    """The collection is not there any more."""
+    named = (answer_topics.c.kind == READ, answer_topics.c.topic == collection)
+    connection.execute(delete(answer_topics).where(*named))
+
+
+def _facts(body: Mapping[str, Any]) -> dict[str, Any]:
+    sure, usage = body["confidence"], body.get("usage") or {}
+    verdicts = Counter(one["verdict"]["name"] for one in body["sentences"])
+    by = body["answered_by"]
+    return {
+        "type": body.get("type", ""),
+        "mode": body.get("mode", ""),
+        "answered_by": by,
+        "band": sure["band"],
+        "confidence": sure["score"],
+        "seconds": sum(_steps(body).values()),
+        "cost": usage.get("cost", 0.0),
+        "citations": len(body["citations"]),
+        "input_tokens": usage.get("input_tokens", 0),
+        "output_tokens": usage.get("output_tokens", 0),
+        "follow_up": bool(body.get("rewritten")),
+        "cached": bool(body.get("cached")),
+        "gap": by in (NOBODY, CATALOGUE) and bool(body.get("data_gaps")),
+        **{one.value: verdicts[one.value] for one in VerdictName},
+    }
+
+
+def _steps(body: Mapping[str, Any]) -> dict[str, float]:
+    """Seconds by step; one that a question in parts went through several times, as the sum."""
+    seconds: defaultdict[str, float] = defaultdict(float)
+    for step in body.get("steps") or ():
+        seconds[step["name"]] += step["seconds"]
+    return dict(seconds)
+
+
+def _topics(connection: Connection, body: Mapping[str, Any]) -> set[tuple[str, str]]:
+    """What the answer is about: collections and fields of what it cites, words of its question."""
+    found = {("word", word) for word in _asked_words(body.get("standalone") or body["question"])}
+    cited = sorted({one["document_id"] for one in body["citations"]})
+    facts = select(documents.c.collection, documents.c.taxonomy).where(documents.c.id.in_(cited))
+    for row in connection.execute(facts) if cited else ():
+        found.add(("collection", row.collection))
+        for name, values in row.taxonomy.items():
+            found |= {("field", f"{name}: {value}"[:LONGEST_TOPIC]) for value in values}
+    return found
+
+
+def _asked_words(question: str) -> list[str]:
+    """The words that say what a question is about, in the singular, each once."""
+    question = question.replace(REMOVED, " ")
+    about = set(parse(question).topic_stems)
+    words = (plain(word) for word in words_in(question) if stem(word) in about)
+    telling = (word for word in words if len(word) >= SHORTEST_WORD and word not in NUMBER_WORDS)
+    named = dict.fromkeys((singular(word) or word)[:LONGEST_TOPIC] for word in telling)
+    return [word for word in named if word not in NUMBER_WORDS][:MOST_WORDS]

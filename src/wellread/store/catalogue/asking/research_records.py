@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -12,17 +12,11 @@ from sqlalchemy import Connection, delete, insert, select, update
 from wellread.codec import from_plain, to_plain
 from wellread.store.catalogue.asking.answer_removal import titles_of
 from wellread.store.catalogue.asking.answer_rows import (
-    Kept,
     kept_answers,
-    moved_span,
-    places_kept,
     shown,
-    spelled_out,
-    titles_changed,
 )
-from wellread.store.catalogue.documents.lookup import VALUES
 from wellread.store.rights import READ
-from wellread.store.schema.database import CataloguePart, chunks, rows_in
+from wellread.store.schema.database import CataloguePart, chunks
 from wellread.store.schema.stored_values import REMOVED
 from wellread.store.schema.tables import (
     research_events,
@@ -49,15 +43,7 @@ _PLAN, _PROGRESS, _REPORT = "plan", "progress", "report"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResearchRun:
-    """A run as it stands.
-
-    Attributes:
-        reason: why it failed; empty otherwise.
-        seconds: that it has worked so far.
-        host, pid: the process that works on it or has it wait for its turn, or did; empty and 0
-            where nobody was told to begin it.
-        cancel: whether it was asked to stop.
-    """
+    """A run as it stands."""
 
     id: str
     created_at: datetime
@@ -84,11 +70,7 @@ class ResearchRuns(CataloguePart):
         plan: ResearchPlan | None,
         read: Iterable[str] = (),
     ) -> None:
-        """Keep a run that is planned; the oldest that have ended make room.
-
-        Args:
-            read: the collections that it may be drawn from, kept until it has its answer.
-        """
+        """Keep a run that is planned; the oldest that have ended make room."""
         row = {
             "id": run_id,
             "created_at": datetime.now(UTC),
@@ -178,14 +160,8 @@ class ResearchRuns(CataloguePart):
             titles = titles_of(connection, [one["id"] for one in row.report["documents"]])
         if kept is None:
             return None
-        _, moved = spelled_out(kept)
-        sections = [
-            {**one, "span": moved_span(one["span"], moved)} for one in row.report["sections"]
-        ]
         read = [{**one, "title": titles.get(one["id"], REMOVED)} for one in row.report["documents"]]
-        told = {"sections": sections, "documents": read, "answer": shown(kept)}
-        summary = moved_span(row.report["summary"], moved)
-        return from_plain(Report, {**row.report, **told, "summary": summary})
+        return from_plain(Report, {**row.report, "documents": read, "answer": shown(kept)})
 
     def remove(self, run_id: str) -> None:
         """Forget a run; its report's answer stays with the others."""
@@ -251,10 +227,9 @@ class ResearchRuns(CataloguePart):
 
 def finish_run(connection: Connection, run_id: str, report: Report) -> None:
     """Keep the report of a run; its steps are not needed any more."""
-    answer = kept_answers(connection, [report.answer.id])[report.answer.id]
     values = {
         "state": "cancelled" if report.stopped == "cancelled" else "done",
-        "report": kept_report(to_plain(report), answer),
+        "report": kept_report(to_plain(report)),
         "answer_id": report.answer.id,
         "finished_at": datetime.now(UTC),
         "seconds": report.seconds,
@@ -292,45 +267,10 @@ def _run(row: Any) -> ResearchRun:
     )
 
 
-def kept_report(report: Plain, answer: Kept) -> Plain:
-    """A plain report with places of its answer as that is kept, without the answer and titles."""
+def kept_report(report: Plain) -> Plain:
+    """A plain report without its answer and without titles."""
     body = {name: item for name, item in report.items() if name != "answer"}
-    back = places_kept(answer)
-    body["summary"] = moved_span(body["summary"], back)
-    body["sections"] = [{**one, "span": moved_span(one["span"], back)} for one in body["sections"]]
-    body["documents"] = [{**one, "title": ""} for one in body["documents"]]
-    return body
-
-
-def retitle_research(
-    connection: Connection, document_ids: Iterable[str], titles: Mapping[str, str]
-) -> None:
-    """Put new titles in the place of old ones in plans and events of runs that read documents."""
-    change = titles_changed(titles.items())
-    reads = select(research_reads.c.run_id).where(research_reads.c.document_id.in_(VALUES))
-    runs = {row.run_id for row in rows_in(connection, reads.distinct(), document_ids)}
-    for table, key, names in (
-        (research_runs, research_runs.c.id, ("plan", "report")),
-        (research_events, research_events.c.run_id, ("body",)),
-    ):
-        for row in list(rows_in(connection, select(table).where(key.in_(VALUES)), runs)):
-            old = {name: row._mapping[name] for name in names}
-            new = {name: _told(item, change) for name, item in old.items()}
-            if new != old:
-                mine = [column == row._mapping[column.name] for column in table.primary_key]
-                connection.execute(update(table).where(*mine).values(new))
-
-
-def _told(plain: Plain, change: Callable[[str], str]) -> Plain:
-    """A plan, report or event with ``change`` done in it; the question stays."""
-    if isinstance(plain, list):
-        return [_told(one, change) for one in plain]
-    if isinstance(plain, dict):
-        asked = ("question", "filters")
-        return {
-            name: item if name in asked else _told(item, change) for name, item in plain.items()
-        }
-    return change(plain) if isinstance(plain, str) else plain
+    return body | {"documents": [{**one, "title": ""} for one in body["documents"]]}
 
 
 def _event_row(event: ResearchEvent) -> tuple[str, Plain]:

@@ -113,19 +113,12 @@ class Vocabularies(CataloguePart):
         """The words of the collections (none: of all) as they are now; unknown ones are left out.
 
         The same object comes back as long as nothing has changed.
-
-        Raises:
-            StoreError: the catalogue cannot be read.
         """
         with self._database.read() as connection:
             return self._held.of(connection, stamps_of(connection), collections)
 
     def stamps(self, collections: Sequence[str] = ()) -> dict[str, str]:
-        """The stamp of each of the collections (none: of all); unknown ones are left out.
-
-        Raises:
-            StoreError: the catalogue cannot be read.
-        """
+        """The stamp of each of the collections (none: of all); unknown ones are left out."""
         with self._database.read() as connection:
             stamps = stamps_of(connection)
         wanted = dict.fromkeys(collections or sorted(stamps))
@@ -171,9 +164,6 @@ def _key(collection: str) -> str:
     return tagged_hash("words", collection)
 
 
-MOVED_FROM = "moved_from"  # among the settings of a collection: the one that it was split from
-
-
 class Collections(CataloguePart):
     """Settings of collections by name."""
 
@@ -188,12 +178,6 @@ class Collections(CataloguePart):
         with self._database.write() as connection:
             connection.execute(delete(collections).where(collections.c.name == name))
             connection.execute(insert(collections), row)
-            touch(connection, [name])
-
-    def forget(self, name: str) -> None:
-        """Drop the settings of the collection; no error when it has none."""
-        with self._database.write() as connection:
-            connection.execute(delete(collections).where(collections.c.name == name))
             touch(connection, [name])
 
 
@@ -214,13 +198,6 @@ def known_sources(connection: Connection, uris: Iterable[str]) -> set[tuple[str,
     """Pairs of collection and uri that are sources themselves, of the addresses given."""
     statement = select(sources.c.collection, sources.c.uri).where(sources.c.uri.in_(VALUES))
     return {(row.collection, row.uri) for row in rows_in(connection, statement, uris)}
-
-
-def moved_sources(connection: Connection, collection: str) -> dict[str, dict[str, SourceRecord]]:
-    """The sources of the collections that were split from this one (migration 0008), by name."""
-    rows = connection.execute(select(collections.c.name, collections.c.settings))
-    names = sorted(row.name for row in rows if row.settings.get(MOVED_FROM) == collection)
-    return {name: source_records(connection, name) for name in names}
 
 
 def troubled_sources(
@@ -341,13 +318,7 @@ def record_sources(connection: Connection, records: Sequence[SourceRecord]) -> N
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectionWords:
-    """What the documents of one collection are described with.
-
-    Attributes:
-        stamp: another one means that the words may have changed.
-        speakers, authors: name as written to how many passages or documents have it.
-        taxonomy: dimension to its values, each with the number of its documents.
-    """
+    """What the documents of one collection are described with."""
 
     collection: str
     stamp: str

@@ -7,10 +7,9 @@ A graph ends at the border of its collection. ``collections`` are names; none me
 
 One entity, and what it is related to, is looked up by the keys of names (``name_records.py``). Ways
 over several hops, and lists of all, would cost a query per step; for these the network of a
-collection is read as a whole, once. What has changed is told by the hashes of the entities' facts
-(``identity.facts_of``), which are looked at again only when some collection has another stamp
-(``vocabularies``). A column with resolved targets would be quicker to read when a process starts,
-and wrong between the arrival of an entity and the end of the run.
+collection is read as a whole, once, and again when the collection has another stamp. A column with
+resolved targets would be quicker to read when a process starts, and wrong between the arrival of an
+entity and the end of the run.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from typing import Any
 from rapidfuzz import fuzz, process, utils
 from sqlalchemy import ColumnElement, Connection, select
 
-from wellread.identity import tagged_hash
 from wellread.store.catalogue.documents import entity_nodes
 from wellread.store.catalogue.documents.collection_records import HeldByCollection, stamps_of
 from wellread.store.catalogue.documents.entity_nodes import (
@@ -59,10 +57,6 @@ from wellread.store.catalogue.documents.relation_network import (
 from wellread.store.schema.database import CataloguePart, Database, chunks, reading, rows_in
 from wellread.store.schema.tables import collections as collection_settings
 from wellread.store.schema.tables import document_names, documents, entities, relations
-
-SEEN = "wellread.networks"  # under which a pooled connection keeps what it saw last
-
-Stamps = dict[str, str]
 
 
 def load_network(connection: Connection, collection: str) -> Network:
@@ -139,34 +133,6 @@ def _called(
     found = called(connection, [collection], (LOOSE, ADDRESS), keys)
     ids = [one.value for those in found.values() for one in those]
     return Nodes(nodes_of(connection, collection, [*sources, *ids]))
-
-
-def _stamps(connection: Connection, names: Sequence[str]) -> Stamps:
-    """Collection with entities to a hash of all that its network is made of; no names: of all.
-
-    The hashes are read again only when a collection has changed since this connection looked.
-    """
-    there = stamps_of(connection)
-    now = {name: there[name] for name in names or there if name in there}
-    seen: tuple[Stamps, Stamps] | None = connection.info.get(SEEN)
-    if seen and now == seen[0]:
-        return seen[1]
-    facts: dict[str, list[str]] = {}
-    statement = (
-        select(documents.c.collection, documents.c.id, documents.c.facts)
-        .join_from(entities, documents, documents.c.id == entities.c.document_id)
-        .where(documents.c.collection.in_(list(now)))
-    )
-    for collection, known, hashed in connection.execute(statement):
-        facts.setdefault(collection, []).append(f"{known} {hashed}")
-    columns = (collection_settings.c.name, collection_settings.c.updated_at)
-    settled = {name: at.isoformat() for name, at in connection.execute(select(*columns))}
-    stamps = {
-        name: tagged_hash("net", settled.get(name, ""), "\n".join(sorted(found)))
-        for name, found in facts.items()
-    }
-    connection.info[SEEN] = (now, stamps)
-    return stamps
 
 
 MOST_HOPS = 4
@@ -341,20 +307,6 @@ class Graph(CataloguePart):
         found = [path for one in networks for path in one.paths(start, end, hops, limit)]
         return sorted(found, key=lambda path: len(path.steps))[:limit]
 
-    def reach(
-        self,
-        collections: Sequence[str],
-        entity_id: str,
-        hops: int,
-        types: Sequence[str] | None = None,
-        limit: int = 100,
-    ) -> list[Path]:
-        """The entities within some hops, nearest first, each with a shortest way to it."""
-        hops = min(hops, MOST_HOPS)
-        networks = self._networks(collections)
-        found = [path for one in networks for path in one.reach(entity_id, hops, types, limit)]
-        return sorted(found, key=lambda path: len(path.steps))[:limit]
-
     # --- mentions ---
 
     mentions_of = reading(entity_nodes.mentions_of)
@@ -382,4 +334,4 @@ class Graph(CataloguePart):
     def _networks(self, collections: Sequence[str]) -> list[Network]:
         """The networks of the collections as they are now, all from one snapshot."""
         with self._database.read() as connection:
-            return self._held.of(connection, _stamps(connection, collections), collections)
+            return self._held.of(connection, stamps_of(connection), collections)

@@ -60,12 +60,7 @@ Named = dict[str, dict[str, None]]  # key to the ids that it leads to, the bette
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityNode:
-    """An entity as the graph knows it.
-
-    Attributes:
-        document_id: the document that describes it; ``documents`` are all that do.
-        addresses: the urls and uris of those.
-    """
+    """An entity as the graph knows it."""
 
     collection: str
     id: str
@@ -91,11 +86,7 @@ def nodes_of(connection: Connection, collection: str, ids: Iterable[str]) -> lis
 def load_nodes(
     connection: Connection, collection: str, where: ColumnElement[bool] | None = None
 ) -> list[EntityNode]:
-    """The entities of the collection, by id; of several documents with one id all names count.
-
-    Args:
-        where: which documents count.
-    """
+    """The entities of the collection, by id; of several documents with one id all names count."""
     inside = documents.c.collection if where is None else aside(documents.c.collection)
     statement = (
         select(

@@ -122,11 +122,7 @@ class Listings(CataloguePart):
         *,
         media: bool = False,
     ) -> DocumentPage:
-        """The documents that meet the limits; those without a date come last.
-
-        Args:
-            media: only transcripts, and what else has a recording.
-        """
+        """The documents that meet the limits; those without a date come last."""
         with self._database.read() as connection:
             where = and_(meeting(connection, [limits]), _RECORDED if media else true())
             count = select(func.count()).select_from(documents).where(where)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import zlib
 from collections import defaultdict
@@ -16,9 +15,9 @@ from typing import Any
 from sqlalchemy import BindParameter, Connection, and_, bindparam, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from wellread.codec import from_plain, mark_lines, marks_from_blob, marks_over
+from wellread.codec import from_plain, marks_from_blob, marks_over
 from wellread.errors import StoreError
-from wellread.identity import tagged_hash
+from wellread.identity import version_of
 from wellread.store.schema.database import rows_in
 from wellread.store.schema.tables import (
     PIECE,
@@ -164,11 +163,7 @@ def whole_texts(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
 
 
 def span_texts(connection: Connection, spans: Sequence[tuple[str, Span]]) -> list[str]:
-    """The text of each span of the live version of its document.
-
-    Raises:
-        StoreError: a document is not there.
-    """
+    """The text of each span of the live version of its document."""
     found: list[str] = []
     for known, span in spans:
         first = span.start // PIECE
@@ -308,9 +303,6 @@ def _past_question(connection: Connection, known: str) -> PastQuestion | None:
     return from_plain(PastQuestion, row.body) if row else None
 
 
-_quoted = json.encoder.encode_basestring_ascii
-
-
 @dataclass(frozen=True, slots=True)
 class StoredPassage:
     """A passage's row."""
@@ -373,9 +365,9 @@ def _body(row: Any, pieces: list[Any], blobs: list[Any], parts: list[Any]) -> Bo
     text, broken = _joined(pieces, row.characters)
     computed, reach = "", 0
     try:
-        lines = mark_lines(blobs[0].blob) if blobs else []
-        reach = max((line[2] for line in lines), default=0)
-        computed = tagged_hash("ver", text, *_named(lines))
+        held = marks_from_blob(blobs[0].blob) if blobs else ()
+        reach = max((mark.end for mark in held), default=0)
+        computed = version_of(text, held)
     except (zlib.error, ValueError, TypeError, LookupError):
         broken = broken or "its marks cannot be read"
     if not blobs:
@@ -402,29 +394,3 @@ def _joined(pieces: list[Any], characters: int) -> tuple[str, str]:
     if len(text) != characters:
         return text, f"its text has {len(text):,} characters instead of {characters:,}"
     return text, ""
-
-
-_BOX = '{{"bottom": {4}, "left": {1}, "right": {3}, "top": {2}}}'
-_FORMS = {
-    ("p", 1): 'PageMark{{"box": null, "end": {end}, "page": {0}, "start": {start}}}',
-    ("p", 5): f'PageMark{{{{"box": {_BOX}, "end": {{end}}, "page": {{0}}, "start": {{start}}}}}}',
-    ("t", 2): 'TimeMark{{"begin": {0}, "end": {end}, "finish": {1}, "start": {start}}}',
-    ("s", 1): 'SpeakerMark{{"end": {end}, "speaker": {0}, "start": {start}}}',
-    ("h", 1): 'HeadingMark{{"end": {end}, "path": {0}, "start": {start}}}',
-    ("l", 1): 'LineMark{{"end": {end}, "line": {0}, "start": {start}}}',
-}
-
-
-def _named(lines: Iterable[Sequence[Any]]) -> Iterator[str]:
-    """Each mark as ``identity.version_of`` takes it, without making the mark: there are many."""
-    for sort, start, end, *rest in lines:
-        yield _FORMS[sort, len(rest)].format(*map(_written, rest), start=start, end=end)
-
-
-def _written(value: Any) -> str:
-    # What JSON writes, at a quarter of the cost.
-    if isinstance(value, str):
-        return _quoted(value)
-    if isinstance(value, list) or value is None or not math.isfinite(value):
-        return json.dumps(value)
-    return repr(value)

@@ -90,11 +90,7 @@ class NameKey(NamedTuple):
 
 
 def name_keys(document: Document, speakers: Iterable[str] = ()) -> list[NameKey]:
-    """All that ``document`` is found by, each once.
-
-    Args:
-        speakers: who speaks in its passages.
-    """
+    """All that ``document`` is found by, each once."""
     found = chain(
         # A past question is a question, and nothing that is called by its title.
         _of_title(document) if document.kind != "qa" else (),
@@ -223,11 +219,7 @@ def relation_key(name: str) -> str:
 
 
 def target_keys(target: str, base: str) -> Iterator[str]:
-    """The keys by which what a relation points to is found: names, addresses, relative ones.
-
-    Args:
-        base: the address of the document that says it.
-    """
+    """The keys by which what a relation points to is found: names, addresses, relative ones."""
     yield relation_key(target)
     if looks_like_address(target):
         for address in (target, joined(base, target)):
@@ -293,11 +285,7 @@ _NAMES = document_names.c
 
 
 def _distinct(inside: str = "", named: str = "") -> TextClause:
-    """The distinct keys, from one look into the index for each: DISTINCT reads every row.
-
-    Args:
-        inside: what the keys have to meet; ``named``: what the rows of the collections have to.
-    """
+    """The distinct keys, from one look into the index for each: DISTINCT reads every row."""
     least = f"SELECT min(key) FROM document_names WHERE sort = :sort{inside}"
     return text(
         f"WITH RECURSIVE there(key) AS ({least} UNION ALL"

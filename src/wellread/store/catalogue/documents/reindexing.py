@@ -54,12 +54,7 @@ UNFINISHED = ""  # in place of a version: not all rows are in the index yet
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveIndex:
-    """The index in use.
-
-    Attributes:
-        embedder: the settings that open its embedder again; empty where they are not known.
-        switches: how often another index has taken the place of the live one.
-    """
+    """The index in use."""
 
     fingerprint: Fingerprint
     embedder: Mapping[str, str] = field(default_factory=dict)
@@ -373,11 +368,7 @@ def plan_writes(connection: Connection, keys: Sequence[VersionKey], run: str = "
 
 
 def check_noted(connection: Connection, keys: Iterable[VersionKey]) -> None:
-    """Refuse to go on when notes are gone: another process took this one for dead.
-
-    Raises:
-        StoreError: they are.
-    """
+    """Refuse to go on when notes are gone: another process took this one for dead."""
     wanted = set(keys)
     if not wanted:
         return

@@ -23,12 +23,7 @@ MOST_STEPS = 200_000  # of a search for paths; a hub's neighbourhood is not walk
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
-    """A typed, directed edge. ``source`` and ``target`` are entity ids.
-
-    Attributes:
-        inverse: what the relation is called when it is read from the target.
-        known: whether both ends are there; else the one that is not is the name it was given.
-    """
+    """A typed, directed edge. ``source`` and ``target`` are entity ids."""
 
     collection: str
     type: str
@@ -40,13 +35,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbour:
-    """What an entity is related to, read from that entity.
-
-    Attributes:
-        relation: the relation's type, or its inverse where the edge points to the entity.
-        name: what the neighbour is called.
-        node: the neighbour; None when it is not there yet.
-    """
+    """What an entity is related to, read from that entity."""
 
     relation: str
     direction: Side
@@ -204,27 +193,6 @@ class Network:
                 budget -= len(steps) + 1
                 waiting += [(*way, step) for step in reversed(steps)]
         return found
-
-    def reach(self, start: str, hops: int, types: Sequence[str] | None, limit: int) -> list[Path]:
-        """The entities within some hops, nearest first, each with a shortest way to it."""
-        if start not in self.nodes.by_id:
-            return []
-        wanted = None if types is None else {self.names.primary(name)[0] for name in types}
-        found: dict[str, tuple[Neighbour, ...]] = {start: ()}
-        waiting = deque([start])
-        while waiting and len(found) <= limit:
-            here = waiting.popleft()
-            way = found[here]
-            if len(way) == hops:
-                break
-            for name, side, other in self._around(here):
-                if other in found or other not in self.nodes.by_id:
-                    continue
-                if wanted is None or name in wanted:
-                    found[other] = (*way, self._neighbour(here, name, side, other))
-                    waiting.append(other)
-        node = self.nodes.by_id[start]
-        return [Path(start=node, steps=way) for way in list(found.values())[1 : limit + 1]]
 
     def _take(self, relations: Iterable[RelationRow]) -> None:
         found: dict[str, str] = {}

@@ -41,11 +41,7 @@ class WaitingDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemPlace:
-    """Where a news item stands - the part ``span`` of a version of a document -, and its story.
-
-    Attributes:
-        repeats: the item of which this one is a near-duplicate.
-    """
+    """Where a news item stands - the part ``span`` of a version of a document -, and its story."""
 
     document_id: str
     version: str
@@ -61,11 +57,7 @@ class ItemPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemRecord(ItemPlace):
-    """A news item as it is kept.
-
-    Attributes:
-        vector, fingerprint: what ``ingest/joining/story_clusters.py`` packs of its words.
-    """
+    """A news item as it is kept."""
 
     published_at: datetime | None
     vector: bytes
@@ -140,13 +132,7 @@ class StoryItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """What a story's text is made of.
-
-    Attributes:
-        items: all items, by date.
-        texts: the text of the chosen ones, in the order in which they were chosen.
-        documents: the facts of every item's document.
-    """
+    """What a story's text is made of."""
 
     items: Sequence[ItemRecord]
     chosen: Sequence[ItemRecord]
@@ -477,11 +463,7 @@ class Stories(StoryReads):
         return self._values(statement)
 
     def material(self, story_id: str, choose: Choose) -> Material:
-        """What a story's text is made of, from one snapshot; it may have no items.
-
-        Args:
-            choose: picks the items whose text is wanted.
-        """
+        """What a story's text is made of, from one snapshot; it may have no items."""
         with self._database.read() as connection:
             items = items_of(connection, story_id)
             chosen = list(choose(items))

@@ -135,16 +135,7 @@ _HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterAddress:
-    """How a cluster is reached, and how new indexes are made in it.
-
-    Attributes:
-        hosts: URLs of its nodes.
-        base: the first part of the name of everything that is kept, with the id of the base.
-        shards: of an index that is made from now on.
-        replicas: further copies of each shard; None: one where there is a node for it.
-        timeout: seconds that one answer may take.
-        ca: file with the certificates that are believed; empty for those of the system.
-    """
+    """How a cluster is reached, and how new indexes are made in it."""
 
     hosts: tuple[str, ...]
     user: str
@@ -160,11 +151,7 @@ class ClusterAddress:
 
 
 def read_address(service: ServiceAddress) -> ClusterAddress:
-    """What the address says.
-
-    Raises:
-        SettingsError: it is not of that form.
-    """
+    """What the address says."""
     url = urlsplit(service.url)
     login, _, named = url.netloc.rpartition("@")
     if ":" in login:
@@ -290,15 +277,7 @@ class Cluster:
         )
 
     def run(self, action: str, call: Call, *, longest: float = LONGEST) -> Any:
-        """What ``call`` gives, tried again where that may help.
-
-        Args:
-            action: what is being done, for messages ("search the index by words").
-            longest: seconds of further tries.
-
-        Raises:
-            StoreError: it failed for good.
-        """
+        """What ``call`` gives, tried again where that may help."""
         following = pauses()
         waited, extra = 0.0, 0
         while True:

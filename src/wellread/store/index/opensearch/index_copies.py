@@ -41,12 +41,7 @@ FIRST = 1
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The index behind an alias.
-
-    Attributes:
-        name: its own.
-        meta: what is kept beside its fields.
-    """
+    """The index behind an alias."""
 
     name: str
     meta: dict[str, Any]
@@ -75,11 +70,7 @@ def alias_of(base: str, fingerprint: Fingerprint) -> str:
 
 
 def behind(cluster: Cluster, alias: str) -> Standing | None:
-    """The index that ``alias`` stands for; None where there is none.
-
-    Raises:
-        StoreError: the cluster does not answer, or an index has the alias's name.
-    """
+    """The index that ``alias`` stands for; None where there is none."""
     found = cluster.run(
         "look the index up",
         lambda client: client.indices.get(
@@ -100,11 +91,7 @@ _PARTS = "*.aliases,*.mappings._meta"
 
 
 def standing(cluster: Cluster, alias: str) -> Standing:
-    """The same where there has to be one.
-
-    Raises:
-        DamageError: there is none any more.
-    """
+    """The same where there has to be one."""
     found = behind(cluster, alias)
     if found is None:
         raise DamageError(
@@ -183,11 +170,7 @@ _NO_WRITES = "index.blocks.write"
 
 
 def replace_by_copy(cluster: Cluster, alias: str, fingerprint: Fingerprint) -> None:
-    """Put a copy of the live rows in the place of the index behind ``alias``.
-
-    Raises:
-        StoreError: the old one stays as it was.
-    """
+    """Put a copy of the live rows in the place of the index behind ``alias``."""
     old = standing(cluster, alias)
     _drop_copies(cluster, alias, old.name)
     new = next_name(cluster, alias)
@@ -308,11 +291,7 @@ def free(cluster: Cluster, alias: str, name: str) -> None:
 
 
 def wait_for_copy(cluster: Cluster, alias: str) -> None:
-    """Return when the index behind ``alias`` takes rows.
-
-    Raises:
-        StoreError: it takes none for too long.
-    """
+    """Return when the index behind ``alias`` takes rows."""
     waited = silent = 0.0
     while (name := _blocked(cluster, alias)) is not None:
         silent = 0.0 if _copying(cluster, name) else silent + LOOK_SECONDS

@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -93,36 +92,18 @@ class IndexMovedError(Exception):
     """The rows were meant for an index that is being copied, or that was replaced meanwhile."""
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
-    """One row to be written, as two lines of a bulk call."""
-
-    lines: bytes
-
-    @classmethod
-    def writing(cls, known: str, document: dict[str, Any]) -> Action:
-        """Put the row in place of what has its id."""
-        return cls(_line({"index": {"_id": known}}) + _line(document))
-
-    @classmethod
-    def changing(cls, known: str, fields: dict[str, Any]) -> Action:
-        """Give the row these fields, where it is there."""
-        return cls(
-            _line({"update": {"_id": known, "retry_on_conflict": 3}}) + _line({"doc": fields})
-        )
+def putting(known: str, document: dict[str, Any]) -> bytes:
+    """The lines of a bulk call that put a row in place of what has its id."""
+    return _line({"index": {"_id": known}}) + _line(document)
 
 
-def write_all(cluster: Cluster, alias: str, actions: Iterable[Action], action: str) -> None:
-    """Write the rows; when it returns, both searches find them.
+def changing(known: str, fields: dict[str, Any]) -> bytes:
+    """The lines of a bulk call that give a row these fields, where it is there."""
+    return _line({"update": {"_id": known, "retry_on_conflict": 3}}) + _line({"doc": fields})
 
-    Args:
-        alias: of the one index that the rows are meant for.
-        action: what is being done, for messages.
 
-    Raises:
-        IndexMovedError: some may be written; ask again where the index is, and repeat.
-        StoreError: some may be written.
-    """
+def write_all(cluster: Cluster, alias: str, actions: Iterable[bytes], action: str) -> None:
+    """Write the rows; when it returns, both searches find them."""
     pieces = list(_pieces(actions))
     for piece in pieces:
         # A refresh takes in the shards that a call wrote to; of several calls it comes after all.
@@ -132,12 +113,12 @@ def write_all(cluster: Cluster, alias: str, actions: Iterable[Action], action: s
 
 
 def _write(
-    cluster: Cluster, alias: str, piece: Sequence[Action], action: str, *, refresh: bool
+    cluster: Cluster, alias: str, piece: Sequence[bytes], action: str, *, refresh: bool
 ) -> None:
     """Write one call's rows, again and again those that there was no room for."""
     left, waited, following = list(piece), 0.0, calls.pauses()
     while left:
-        body = b"".join(one.lines for one in left)
+        body = b"".join(left)
         answer = _send(cluster, alias, body, action, refresh=refresh)
         left, reason = _refused(left, answer, action, str(cluster.address))
         if not left:
@@ -164,8 +145,8 @@ def _send(cluster: Cluster, alias: str, body: bytes, action: str, *, refresh: bo
 
 
 def _refused(
-    sent: Sequence[Action], answer: Any, action: str, where: str
-) -> tuple[list[Action], str]:
+    sent: Sequence[bytes], answer: Any, action: str, where: str
+) -> tuple[list[bytes], str]:
     """The rows to be sent again, and why; the first one that never will go raises."""
     if not answer["errors"]:
         return [], ""
@@ -188,15 +169,15 @@ def _refused(
     return again, why
 
 
-def _pieces(actions: Iterable[Action]) -> Iterator[list[Action]]:
-    piece: list[Action] = []
+def _pieces(actions: Iterable[bytes]) -> Iterator[list[bytes]]:
+    piece: list[bytes] = []
     size = 0
     for action in actions:
-        if piece and size + len(action.lines) > MOST_BYTES:
+        if piece and size + len(action) > MOST_BYTES:
             yield piece
             piece, size = [], 0
         piece.append(action)
-        size += len(action.lines)
+        size += len(action)
     if piece:
         yield piece
 
@@ -211,15 +192,7 @@ SECONDS = 600  # that one removal may take
 
 
 def remove_editions(cluster: Cluster, name: str, query: Query, mark: Callable[[], None]) -> int:
-    """Remove what ``query`` finds in the index ``name``; how many rows went.
-
-    Args:
-        mark: is called before the first row goes.
-
-    Raises:
-        IndexMovedError: the index is being copied, or was replaced.
-        StoreError: some rows may be left.
-    """
+    """Remove what ``query`` finds in the index ``name``; how many rows went."""
     removed = 0
     for _ in range(ROUNDS):
         if not _there(cluster, name, query):
@@ -332,7 +305,7 @@ class OpenSearchIndex:
             return
         known = [clean(rows[place].passage_id) for place in places]
         actions = [
-            Action.writing(one, to_document(rows[place], None if units is None else units[place]))
+            putting(one, to_document(rows[place], None if units is None else units[place]))
             for one, place in zip(known, places, strict=True)
         ]
 
@@ -348,7 +321,7 @@ class OpenSearchIndex:
         check_shape(vectors, len(passage_ids), self._fingerprint.dimensions)
         units = unit(vectors)
         actions = [
-            Action.changing(clean(passage_ids[place]), {VECTOR: numbers(units[place])})
+            changing(clean(passage_ids[place]), {VECTOR: numbers(units[place])})
             for place in last_places(passage_ids)
         ]
         if actions:

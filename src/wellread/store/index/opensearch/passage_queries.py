@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from wellread.errors import StoreError
 from wellread.store.base import Fingerprint, HeldRow, IndexRow
 from wellread.store.index.opensearch.cluster import Cluster, ClusterAddress
 from wellread.store.row_values import Floats, edition, folded, pack, searched, unpack, utc
@@ -260,7 +259,6 @@ def cosine(score: float) -> float:
 KEYS_AT_ONCE = 5_000
 ROWS_AT_ONCE = 500
 KEPT = "5m"  # how long the cluster keeps the view between two pages
-NEW_VIEWS = 3
 _WITH_VECTOR = "has_vector"
 
 Hit = dict[str, Any]
@@ -297,21 +295,14 @@ def held_rows(cluster: Cluster, alias: str) -> Iterator[HeldRow]:
 
 
 def _pages(cluster: Cluster, alias: str, body: Hit, action: str) -> Iterator[Hit]:
-    """All hits in the order of their ids. A view that goes with its node is opened anew."""
-    view, after, renewed = _opened(cluster, alias, action), None, 0
+    """All hits in the order of their ids, of one view of the index."""
+    view, after = _opened(cluster, alias, action), None
     try:
         while True:
             asked = {**body, "sort": [{ID: "asc"}], "pit": {"id": view, "keep_alive": KEPT}}
             if after is not None:
                 asked["search_after"] = after
-            try:
-                answer = _page(cluster, asked, action)
-            except StoreError:
-                renewed += 1
-                if renewed > NEW_VIEWS:
-                    raise
-                view = _opened(cluster, alias, action)
-                continue
+            answer = _page(cluster, asked, action)
             view = answer["pit_id"]
             hits = answer["hits"]["hits"]
             if not hits:

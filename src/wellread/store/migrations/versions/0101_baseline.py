@@ -6,7 +6,7 @@ from alembic import op
 
 from wellread.store.schema.tables import metadata
 
-revision = "0100"
+revision = "0101"
 down_revision = None
 
 
