@@ -25,36 +25,6 @@ def ask(page: Page, site: str, question: str) -> None:
     expect(page.locator("article.answer")).to_be_visible(timeout=60_000)
 
 
-def test_a_cell_of_the_heat_map_opens_its_documents_and_its_questions(
-    watched: Watched, site: str
-) -> None:
-    page = watched.page
-    ask(page, site, LOAN)
-    page.get_by_role("link", name="Coverage").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Coverage")
-    picture(page, "coverage")
-    asked = page.locator("table.heat td a:has(small)").first
-    said = asked.get_attribute("aria-label") or ""
-    asked.click()
-    assert "question" in said
-    expect(page.get_by_role("heading", level=1)).to_have_text(
-        said.partition(":")[0].replace(", ", " × ")
-    )
-    expect(page.get_by_role("link", name=LOAN)).to_be_visible()
-    picture(page, "coverage-cell")
-    assert check(page) == {}
-    title = page.locator("section[aria-labelledby=documents] .list a").first
-    name = title.inner_text()
-    title.click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text(name)
-    page.go_back()
-    page.get_by_role("link", name="Coverage by").click()
-    page.get_by_label("Rows").select_option("kind")
-    page.get_by_role("button", name="Show").click()
-    expect(page.locator("table.heat th[scope=row]").first).to_be_visible()
-    assert "by=kind" in page.url
-
-
 def test_a_muted_source_is_not_used_until_it_is_allowed_again(watched: Watched, site: str) -> None:
     page = watched.page
     ask(page, site, LOAN)
