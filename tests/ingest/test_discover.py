@@ -203,7 +203,6 @@ def test_odd_names_are_found_and_their_addresses_lead_back(root: Path) -> None:
         itself = replace(item, root=item.uri)
         assert find_files([str(item.path)], ()) == [itself]
         assert find_files([item.uri], ()) == [itself]
-        assert find_files([str(root)], (), only=[item.uri]) == [item]
 
 
 @pytest.mark.parametrize("name", ["nowhere.md", "x" * 300, "deep/" * 1_500 + "x", "a\0b"])
@@ -251,41 +250,6 @@ def test_every_source_knows_the_input_it_was_found_under(root: Path) -> None:
         "y.md": (root / "b/y.md").as_uri(),
         "https://x.example/": "https://x.example/",
     }
-
-
-def test_only_what_was_chosen_is_looked_at(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make(root, "a/x.md", "a/deep/y.md", "ab/z.md", "c/.wellreadignore", "c/w.log", "c/v.md")
-    (root / "c/.wellreadignore").write_text("*.log")
-
-    def only(*chosen: str) -> list[str]:
-        found = find_files([str(root)], USUAL, only=[(root / name).as_uri() for name in chosen])
-        return [item.uri.removeprefix(root.as_uri() + "/") for item in found]
-
-    assert only("a/x.md") == ["a/x.md"]
-    assert only("a") == ["a/deep/y.md", "a/x.md"]
-    assert only("c/w.log", "c/v.md", "nowhere/x", "ab/z.md") == ["ab/z.md", "c/v.md"]
-    assert only(".") == ["a/deep/y.md", "a/x.md", "ab/z.md", "c/v.md"]
-    assert only() == []
-    real = os.scandir
-    opened: list[str] = []
-
-    def scandir(path: str) -> object:
-        opened.append(os.path.relpath(path, root))
-        return real(path)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(os, "scandir", scandir)
-        assert only("a/deep/y.md") == ["a/deep/y.md"]
-    assert opened == [".", "a", "a/deep"]
-
-
-def test_of_what_was_not_chosen_only_a_broken_way_there_is_told(root: Path) -> None:
-    make(root, "a/x.md", "b/y.md")
-    (root / "a/.wellreadignore").write_text("[z-a]")
-    inputs = [str(root), str(root / "nowhere"), "ftp://x.example"]
-    found = find_files(inputs, USUAL, only=[(root / "a/x.md").as_uri()])
-    assert [item.uri for item in found] == [(root / "a").as_uri()]
-    assert find_files(inputs, USUAL, only=[(root / "b/z.md").as_uri()]) == []
 
 
 def test_deep_folders_end_in_a_reason(root: Path) -> None:
@@ -338,8 +302,6 @@ def test_a_list_of_feeds_stands_for_its_feeds(root: Path) -> None:
     (refused,) = (item for item in found if isinstance(item, SourceError))
     assert "a user name or a password" in refused.reason
     assert [item for item in find_files([str(root)], USUAL) if isinstance(item, FoundPage)] == pages
-    assert len(find_files([str(path)], USUAL, only=[path.as_uri()])) == 2
-    assert find_files([str(path)], USUAL, only=["http://b.example/rss"]) == pages[:1]
 
 
 def test_a_list_without_feeds_is_an_error(root: Path) -> None:

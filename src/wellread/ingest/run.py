@@ -16,8 +16,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypedDict
 
@@ -37,8 +36,8 @@ from wellread.ingest.pipeline.readers import Readers, open_pool
 from wellread.ingest.pipeline.workers import WorkerPool
 from wellread.ingest.reindex import tidy
 from wellread.ingest.remove import remove_sources
-from wellread.ingest.settings.folder_settings import concerned, settings_in_force
-from wellread.ingest.sources.discover import Input, Selection, find_files
+from wellread.ingest.settings.folder_settings import settings_in_force
+from wellread.ingest.sources.discover import Input, find_files
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.run_logs import JobItem
 
@@ -54,19 +53,12 @@ LOOK_SECONDS = 0.2  # between two reports of progress while only vectors are mis
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What a run is asked to do.
-
-    Attributes:
-        inputs: files, folders, globs, web addresses, and standard input already read.
-        settings: a settings file for the collection.
-        only: uris to look at; None: all of the inputs.
-    """
+    """What a run is asked to do; ``settings``: a settings file for the collection."""
 
     action: Literal["add", "sync"]
     inputs: tuple[Input, ...]
     collection: str
     settings: Path | None = None
-    only: frozenset[str] | None = None
 
 
 class Syncing(TypedDict, total=False):
@@ -74,15 +66,12 @@ class Syncing(TypedDict, total=False):
 
     collection: str
     on_progress: OnProgress | None
-    only: frozenset[str] | None
 
 
-class Adding(TypedDict, total=False):
+class Adding(Syncing, total=False):
     """What ``add`` may be told beside its inputs."""
 
-    collection: str
     settings: Path | None
-    on_progress: OnProgress | None
 
 
 def add(
@@ -105,12 +94,7 @@ def add(
         StoreError: a store refused (disk full); what was written before stays.
         ModelError: the embedder failed; texts that were written stay, and are found by words.
     """
-    order = Order(
-        action="add",
-        inputs=_lasting(inputs),
-        collection=collection,
-        settings=settings,
-    )
+    order = Order(action="add", inputs=_lasting(inputs), collection=collection, settings=settings)
     return _one_run(kb, order, on_progress)
 
 
@@ -120,25 +104,16 @@ def sync(
     *,
     collection: str = "default",
     on_progress: OnProgress | None = None,
-    only: frozenset[str] | None = None,
 ) -> Report:
     """``add``, and remove what an earlier run found under these inputs and is there no more.
 
     Nothing is removed under an input that cannot be read, or that is suddenly empty (a disk that
     is not mounted); the report says so.
 
-    Args:
-        only: uris to look at (a folder's stands for all in it) instead of the whole inputs.
-
     Raises:
         StoreError, ModelError, SettingsError: as ``add``.
     """
-    order = Order(
-        action="sync",
-        inputs=_lasting(inputs),
-        collection=collection,
-        only=only,
-    )
+    order = Order(action="sync", inputs=_lasting(inputs), collection=collection)
     return _one_run(kb, order, on_progress)
 
 
@@ -194,24 +169,16 @@ class _Run:
         self.written = self.vectors = self.unfolded = 0
         paths = [given for given in order.inputs if isinstance(given, str)]
         sources = kb.settings.sources
-        look = partial(find_files, order.inputs, sources.exclude, follow_links=sources.follow_links)
-        self.found = look(only=order.only)
+        self.found = find_files(order.inputs, sources.exclude, follow_links=sources.follow_links)
         self.order = {item.uri: place for place, item in enumerate(self.found)}
-        ruled = concerned(kb, order.collection, paths, order.settings)
-        found = look() if ruled and order.only is not None else self.found
         self.settings = settings_in_force(
-            kb,
-            order.collection,
-            paths,
-            order.settings,
-            found=found,
+            kb, order.collection, paths, order.settings, found=self.found
         )
-        rules = source_rules(self.settings, self.found, found, self.known, pool)
+        rules = source_rules(self.settings, self.found, self.known)
         moved = kb.catalogue.moved_sources(order.collection).values()
         refused = {uri: MOVED for records in moved for uri in records}
-        rules = replace(rules, failed={**rules.failed, **refused})
-        self.changes = ChangeDetector(order.collection, self.known, rules)
-        self.readers = Readers(kb, order.collection, self.known, rules.by_uri, pool)
+        self.changes = ChangeDetector(order.collection, self.known, rules, refused)
+        self.readers = Readers(kb, order.collection, self.known, rules, pool)
         self.filler = VectorFiller(kb, self._embedded)
 
     def close(self) -> None:
@@ -240,9 +207,8 @@ class _Run:
         if self.asked.action != "sync" or self.log.cancelled:
             return
         self._flush()
-        only = None if self.asked.only is None else Selection(self.asked.only)
         found = [*self.found, *self.readers.came_up]
-        gone = gone_sources(self.asked.inputs, found, self.known, only, self.readers.lists)
+        gone = gone_sources(self.asked.inputs, found, self.known, self.readers.lists)
         gone += [JobItem(uri=uri, status="removed") for uri in self.changes.gone]
         uris = [result.uri for result in gone if result.status == "removed"]
         remove_sources(self.kb, self.asked.collection, with_entries(uris, self.known))

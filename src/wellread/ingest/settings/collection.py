@@ -35,6 +35,7 @@ from wellread.ingest.loaders.front_matter import refuse_readers, scalar
 from wellread.types import Kind
 
 SETTINGS_NAME = "wellread-collection.yaml"
+GONE = "hierarchies"  # that earlier releases stored
 PLACEHOLDER = re.compile(r"\{([^{}\s]+)\}")
 FILE_FACTS = ("file.stem", "file.name", "file.path", "file.folder")
 DOCUMENT_FACTS = ("document.title", "document.url", "document.uri")
@@ -115,12 +116,21 @@ class RelationType(_Part):
 
 
 class RelationRule(_Part):
-    """Edges from a field: each of its values that the whole pattern matches is one."""
+    """Edges from a field: each of its values that the whole pattern matches is one.
+
+    Without a field there is one edge, to what the target says (``{file.folder}``).
+    """
 
     type: str = Field(min_length=1)
-    source: str = Field(alias="from", min_length=1)
+    source: str = Field(default="", alias="from")
     pattern: Pattern = ""
     target: Template = ""
+
+    @model_validator(mode="after")
+    def _from_somewhere(self) -> Self:
+        if not (self.source or self.target):
+            raise ValueError("give from, target or both")
+        return self
 
 
 class LinkRule(_Part):
@@ -174,21 +184,6 @@ class Rule(_Part):
         return self
 
 
-class Hierarchy(_Part):
-    """A file of the collection that says what is part of what: a tree of ids.
-
-    A node is an id, or a mapping with its id under ``id`` and the nodes below it under
-    ``children``. Each node gets an edge ``relation`` to the one above it and, when ``next`` names
-    a relation, one to the node that follows it.
-    """
-
-    file: str = Field(min_length=1)
-    children: str = "children"
-    id: str = "id"
-    relation: str = Field(min_length=1)
-    next: str = ""
-
-
 class CellTarget(_Part):
     """How many documents cells are to have that lie in these values of the dimensions."""
 
@@ -225,7 +220,6 @@ class CollectionSettings(_Part):
 
     relations: dict[str, RelationType] = {}
     rules: tuple[Rule, ...] = ()
-    hierarchies: tuple[Hierarchy, ...] = ()
     coverage: CoverageTargets = CoverageTargets()
 
     @model_validator(mode="before")
@@ -282,7 +276,7 @@ class CollectionSettings(_Part):
             SettingsError: another release wrote them and they mean nothing to this one.
         """
         try:
-            return cls.model_validate(plain)
+            return cls.model_validate({name: plain[name] for name in plain if name != GONE})
         except ValidationError as error:
             raise SettingsError(
                 _told("stored settings", None, error), hint="give the settings file again"
@@ -301,7 +295,6 @@ class CollectionSettings(_Part):
         known = {*self.relations, *(one.inverse for one in self.relations.values())}
         used = [made.type for rule in self.rules for made in rule.relations]
         used += [made.type for rule in self.rules for made in rule.links]
-        used += [name for tree in self.hierarchies for name in (tree.relation, tree.next) if name]
         unknown = sorted(set(used) - known)
         if unknown:
             raise ValueError(f"relations does not declare {', '.join(unknown)}")

@@ -68,18 +68,6 @@ def folder_settings(stored: Mapping[str, Any] | None) -> dict[str, CollectionSet
     return {root: CollectionSettings.from_plain(plain) for root, plain in kept.items()}
 
 
-def concerned(
-    kb: KnowledgeBase, collection: str, inputs: Sequence[str], given: Path | None
-) -> bool:
-    """Whether any settings may hold in a run over these inputs.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
-    stored = kb.catalogue.collection_settings.settings(collection)
-    return bool(given or stored or any(_lying(inputs)))
-
-
 def settings_in_force(
     kb: KnowledgeBase,
     collection: str,

@@ -11,7 +11,6 @@ import ipaddress
 import re
 import socket
 from collections.abc import Callable, Sequence
-from datetime import datetime
 
 import httpx
 
@@ -39,23 +38,15 @@ _SPECIAL = tuple(
 
 
 class FetchError(SourceError):
-    """A web address could not be read.
+    """A web address could not be read; ``status``: what the server answered, 0 when nothing."""
 
-    Attributes:
-        status: what the server answered; 0 when there was no answer.
-        poll_after: the server is not to be asked again before; None when it did not say.
-    """
-
-    def __init__(
-        self, uri: str, reason: str, *, status: int = 0, poll_after: datetime | None = None
-    ) -> None:
+    def __init__(self, uri: str, reason: str, *, status: int = 0) -> None:
         super().__init__(uri, reason)
         self.status = status
-        self.poll_after = poll_after
 
     def at(self, uri: str, reason: str) -> FetchError:
         """The same of another address, told in other words."""
-        return FetchError(uri, reason, status=self.status, poll_after=self.poll_after)
+        return FetchError(uri, reason, status=self.status)
 
 
 def is_web(given: str) -> bool:

@@ -395,7 +395,7 @@ class Exchange:
             closed = host.closed_until
             if closed and closed > datetime.now(UTC):
                 reason = asked_to_wait(address.host, closed)
-                raise FetchError(str(address), reason, poll_after=closed)
+                raise FetchError(str(address), reason)
             pause = host.free_at - time.monotonic()
             if pause > 0:
                 self._wait(pause)
@@ -431,11 +431,11 @@ def _broken(error: Exception) -> str:
 
 
 def _plain(headers: list[tuple[bytes, bytes]]) -> dict[str, str]:
-    """The first header of each name, except lists, which are joined."""
+    """The first header of each name; encodings, which are a list, are joined."""
     found: dict[str, str] = {}
     for name, value in headers:
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
-        if key in ("cache-control", "content-encoding") and key in found:
+        if key == "content-encoding" and key in found:
             text = f"{found[key]}, {text}"
         elif key in found:
             continue

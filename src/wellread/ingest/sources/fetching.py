@@ -48,7 +48,6 @@ class Fetched:
         name: a file name whose extension tells the kind.
         data: the bytes for the loader; text whose charset the header names comes as UTF-8.
         etag, last_modified: for the next conditional request.
-        poll_after: the server says that nothing changes before.
     """
 
     url: str
@@ -58,7 +57,6 @@ class Fetched:
     charset: str = ""
     etag: str = ""
     last_modified: str = ""
-    poll_after: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +66,6 @@ class NotModified:
     url: str
     etag: str = ""
     last_modified: str = ""
-    poll_after: datetime | None = None
 
 
 class Fetcher:
@@ -146,7 +143,7 @@ class Fetcher:
         until = until or now + DEFAULT_PAUSE
         self._exchange.close_until(address, until)
         reason = f"{asked_to_wait(address.host, until)} ({_phrase(answer.status)})"
-        raise FetchError(str(address), reason, status=answer.status, poll_after=until)
+        raise FetchError(str(address), reason, status=answer.status)
 
     def _allowed(self, address: httpx.URL) -> float:
         """The pause that robots.txt asks for; raises where it does not allow ``address``."""
@@ -183,9 +180,7 @@ class Fetcher:
         if answer.status == 200:
             return Robots(answer.data, AGENT)
         if answer.status == 429 or answer.status >= 500:
-            until = retry_at(answer.headers.get("retry-after", ""), datetime.now(UTC))
-            reason = _status_reason(answer.status)
-            raise FetchError(str(where), reason, status=answer.status, poll_after=until)
+            raise FetchError(str(where), _status_reason(answer.status), status=answer.status)
         return EVERYTHING
 
 
@@ -203,11 +198,10 @@ def _refuse_media(address: httpx.URL, answer: Answer) -> None:
 
 
 def _outcome(address: httpx.URL, answer: Answer, *, conditional: bool) -> Fetched | NotModified:
-    headers, now = answer.headers, datetime.now(UTC)
+    headers = answer.headers
     etag, modified = tag(headers.get("etag", "")), tag(headers.get("last-modified", ""))
-    fresh = fresh_until(headers, now)
     if answer.status == 304 and conditional:
-        return NotModified(url=str(address), etag=etag, last_modified=modified, poll_after=fresh)
+        return NotModified(url=str(address), etag=etag, last_modified=modified)
     if answer.status not in (200, 203):
         raise FetchError(str(address), _status_reason(answer.status), status=answer.status)
     type_ = content_type(headers.get("content-type", ""))
@@ -220,7 +214,6 @@ def _outcome(address: httpx.URL, answer: Answer, *, conditional: bool) -> Fetche
         charset=named,
         etag=etag,
         last_modified=modified,
-        poll_after=later(fresh, feed_until(answer.data, now)),
     )
 
 
@@ -242,7 +235,6 @@ def _phrase(status: int) -> str:
 
 
 LONGEST_WAIT = timedelta(days=7)
-LONGEST_FRESH = timedelta(days=1)
 LONGEST_NAME = 120
 LONGEST_TAG = 500
 
@@ -283,9 +275,6 @@ UNREAD_TYPES = ("image/", "video/", "audio/", "font/")
 
 _CHARSET = re.compile(r""";\s*charset\s*=\s*["']?([\w.:+-]{1,40})""", re.IGNORECASE)
 _MARKUP = re.compile(r"[+/]xml$|^text/|javascript$")
-_DIRECTIVE = re.compile(r"([a-z-]+)(?:\s*=\s*\"?(\d{1,10}))?", re.IGNORECASE)
-_TTL = re.compile(rb"<ttl>\s*(\d{1,7})\s*</ttl>", re.IGNORECASE)
-_TTL_HEAD = 65_536
 # What browsers take for the charsets that are most often named wrongly.
 _REALLY = {"iso8859-1": "cp1252", "ascii": "cp1252"}
 
@@ -355,41 +344,6 @@ def retry_at(value: str, now: datetime) -> datetime | None:
         return now + min(timedelta(seconds=int(value)), LONGEST_WAIT)
     moment = _date(value)
     return min(max(moment, now), now + LONGEST_WAIT) if moment else None
-
-
-def fresh_until(headers: Mapping[str, str], now: datetime) -> datetime | None:
-    """Until when the server says that its answer stays true; None when it does not say.
-
-    At most a day: a source that is followed is looked at once a day whatever its server says.
-    """
-    directives = dict(_DIRECTIVE.findall(headers.get("cache-control", "").lower()))
-    if "no-cache" in directives or "no-store" in directives:
-        return None
-    if directives.get("max-age"):
-        age = headers.get("age", "").strip()
-        held = int(age) if re.fullmatch(r"\d{1,10}", age) else 0
-        seconds = min(int(directives["max-age"]) - held, LONGEST_FRESH.total_seconds())
-        return now + timedelta(seconds=seconds) if seconds > 0 else None
-    expires = _date(headers.get("expires", ""))
-    served = _date(headers.get("date", "")) or now
-    if expires is None or expires <= served:
-        return None
-    return now + min(expires - served, LONGEST_FRESH)
-
-
-def feed_until(data: bytes, now: datetime) -> datetime | None:
-    """Until when an RSS feed asks to be left alone (``ttl``, in minutes); at most a day.
-
-    Read without a parser, since this runs outside the process in which parsers run.
-    """
-    found = _TTL.search(data[:_TTL_HEAD])
-    minutes = int(found[1]) if found else 0
-    return now + min(timedelta(minutes=minutes), LONGEST_FRESH) if minutes else None
-
-
-def later(*moments: datetime | None) -> datetime | None:
-    """The latest of those that are known."""
-    return max((moment for moment in moments if moment is not None), default=None)
 
 
 def _date(value: str) -> datetime | None:

@@ -152,8 +152,7 @@ def watch(
 ) -> None:
     """Keep a collection in step with folders, feeds and pages until it is stopped (Ctrl-C).
 
-    Files are read when they change; feeds and pages every web.poll_minutes, or when their server
-    says so.
+    Files are read when they change; feeds and pages every web.poll_minutes.
     """
     terminal = terminal_of(context)
     stop = threading.Event()
