@@ -100,7 +100,7 @@ LOADERS = {
         _entry("speech", "2", "text.transcripts:load_speech"),
         _entry("feed", "4", "text.feeds:load"),
         _entry("records", "3", "text.records:load"),
-        _entry("rst", "2", "text.restructured:load"),
+        _entry("rst", "3", "text.restructured:load"),
         _entry("docx", "2", "office.office_docx:load"),
         _entry("pptx", "3", "office.office_pptx:load"),
         _entry("xlsx", "2", "office.office_xlsx:load"),
