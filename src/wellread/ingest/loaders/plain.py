@@ -5,12 +5,9 @@ from __future__ import annotations
 import codecs
 import json
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-
-from charset_normalizer import from_bytes
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import Built, LoaderLimits, Source, TextBuilder
@@ -131,42 +128,24 @@ def decode(source: Source) -> str:
     """The source as text with ``\\n`` line ends; a byte order mark is honoured and dropped.
 
     Raises:
-        SourceError: the bytes are not UTF-8, have no byte order mark, declare nothing else in a
-            ``coding:`` note on the first two lines, and do not look like Windows-1252.
+        SourceError: the bytes are not UTF-8, have no byte order mark, and declare nothing else in
+            a ``coding:`` note on the first two lines.
     """
-    return _decoded(source)[0]
-
-
-def note_on(source: Source) -> str:
-    """What the reader of a report should know of how the text was decoded; mostly nothing."""
-    if source.data.isascii():
-        return ""
-    try:
-        return _decoded(source)[1]
-    except SourceError:
-        return ""
-
-
-def _decoded(source: Source) -> tuple[str, str]:
-    """The text with ``\\n`` line ends, and a note when its encoding was guessed."""
     data = source.data
     marked = [name for mark, name in _BYTE_ORDER_MARKS.items() if data.startswith(mark)]
-    encoding, note = [*marked, "utf-8-sig"][0], ""
+    encoding = [*marked, "utf-8-sig"][0]
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
         named = _CODING.search(b"\n".join(data[:1000].split(b"\n", 2)[:2]))
-        if named or marked or data.startswith(codecs.BOM_UTF8):
-            text = _decode_declared(data, named.group(1)) if named else ""
-        else:
-            text, note = windows_1252(data), WINDOWS_NOTE
+        text = _decode_declared(data, named.group(1)) if named else ""
         if not text:
             line = data.count(b"\n", 0, error.start) + 1
             raise SourceError(
                 source.uri,
                 f"not {encoding.removesuffix('-sig').upper()} (line {line}): save it as UTF-8",
             ) from error
-    return text.replace("\r\n", "\n").replace("\r", "\n"), note
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _decode_declared(data: bytes, named: bytes) -> str:
@@ -315,45 +294,3 @@ def _title(text: str, name: str) -> str:
     first, _, rest = text.partition(PARAGRAPH)
     alone = bool(rest) and "\n" not in first and len(first.strip()) <= TITLE_CHARACTERS
     return first.strip() if alone else title_from_name(name)
-
-
-WINDOWS_NOTE = (
-    "read as Windows-1252, which it does not declare: if letters look wrong, save it as UTF-8"
-)
-MOST_BEYOND = 0.3  # share of letters beyond ASCII; French has 4 %, another alphabet nearly all
-LOOKED_AT = 100_000  # bytes, by the library that knows many languages
-
-_NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f]")
-_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
-# A sign that ends a long word or stands inside one was a letter in another encoding: 'by³' is
-# Polish. Dashes, apostrophes, dots and the soft hyphen do stand there.
-_INSIDE = re.compile(r"[^\W\d_]{2}([^\w\s\x00-\x7f]|[²³¹ºª])(?=[^\W\d_])|[^\W\d_]{3}[²³¹]")
-_CAPITAL = re.compile(r"[a-zß-ÿ][À-ÖØ-ÞŠŒŽŸ]")  # 'cafŽ' is a Macintosh's café
-_JOINS = frozenset("’‘–—·\u00ad\u00a0…")
-
-
-def windows_1252(data: bytes) -> str:
-    """The text, when ``data`` is such a text; empty when it is something else."""
-    try:
-        text = data.decode("cp1252")
-    except UnicodeDecodeError:  # five bytes stand for nothing
-        return ""
-    beyond = _BEYOND_ASCII.findall(text)
-    letters = sum(map(str.isalpha, text))
-    foreign = sum(map(str.isalpha, beyond))
-    if not beyond or _NO_TEXT.search(text) or foreign > MOST_BEYOND * max(letters, 1):
-        return ""
-    # 0x8D and its like, and marks that stand above other letters.
-    if any(unicodedata.category(sign) in ("Cc", "Lm", "Sk") for sign in set(beyond)):
-        return ""
-    if _CAPITAL.search(text):
-        return ""
-    if any(found[1] not in _JOINS for found in _INSIDE.finditer(text)):
-        return ""
-    return text if _is_likely(data) else ""
-
-
-def _is_likely(data: bytes) -> bool:
-    """Whether it is among the encodings that make words of the bytes."""
-    matches = list(from_bytes(data[:LOOKED_AT]))
-    return not matches or any("cp1252" in one.could_be_from_charset for one in matches)

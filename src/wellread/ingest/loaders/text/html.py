@@ -38,7 +38,6 @@ from wellread.types import Document
 HOME_SHARE = 0.1  # of the chosen letters, that may stand outside the element around the text
 LINK_SHARE = 0.9  # of a heading that is nothing but a link to another page
 HEAD_BYTES = 4096
-NOTE = "read as {}, which the page does not declare: if letters look wrong, save it as UTF-8"
 MARKUP = re.compile(r"<[A-Za-z/!]|&(?:#\d+|#x[0-9a-f]+|\w+);", re.IGNORECASE)
 
 _ARTICLE = re.compile(r"article|posting|report", re.IGNORECASE)
@@ -60,7 +59,6 @@ _AROUND_TAGS = frozenset("nav footer dialog".split())
 _AROUND_ROLES = frozenset("navigation contentinfo search dialog banner".split())
 _REFERENCE = re.compile(r"&#([xX][0-9a-fA-F]{1,9}|[0-9]{1,9});?")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
-_ENCODINGS = {"cp1252": "Windows-1252", "latin_1": "ISO-8859-1"}
 _DECLARED = re.compile(
     rb"""(?:<meta[^>]{0,200}?charset|<\?xml[^>]{0,200}?encoding)\s*=\s*["']?([\w.:-]{2,40})""", re.I
 )
@@ -303,20 +301,6 @@ def decode(source: Source) -> str:
     Raises:
         SourceError: none of them fits.
     """
-    return _decoded(source)[0]
-
-
-def note_on(source: Source) -> str:
-    """What a report should say when the encoding of a page was only detected."""
-    try:
-        encoding = _decoded(source)[1]
-    except SourceError:
-        return ""
-    return NOTE.format(encoding) if encoding else ""
-
-
-def _decoded(source: Source) -> tuple[str, str]:
-    """The page as text, and the name of its encoding when that was detected."""
     data = source.data
     declared = _DECLARED.search(data[:HEAD_BYTES])
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -325,13 +309,13 @@ def _decoded(source: Source) -> tuple[str, str]:
         names = ["utf-8-sig", *([declared.group(1).decode("ascii")] if declared else [])]
     for name in names:
         try:
-            return data.decode(name), ""
+            return data.decode(name)
         except (UnicodeDecodeError, LookupError):  # LookupError: a charset that nobody knows
             continue
     best = from_bytes(data).best()
     if best is None:
         raise SourceError(source.uri, "not UTF-8, and no other encoding fits")
-    return str(best), _ENCODINGS.get(best.encoding, best.encoding)
+    return str(best)
 
 
 def _without_controls(markup: str) -> str:
