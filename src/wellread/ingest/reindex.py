@@ -183,11 +183,7 @@ class NextIndex:
         return True
 
     def _try_again(self, reason: str) -> None:
-        """Another round, as long as that may help.
-
-        Raises:
-            StoreError: with ``reason``, when it did not.
-        """
+        """Another round, as long as that may help."""
         self.compared += 1
         if self.compared >= COMPARISONS:
             raise StoreError(
@@ -320,9 +316,6 @@ def tidy(kb: KnowledgeBase) -> None:
     """Drop what killed or unfinished re-indexing should not keep: unused indexes, removed texts.
 
     Does nothing while another process is re-indexing, which does the same. Needs no embedder.
-
-    Raises:
-        StoreError: a store refused.
     """
     if kb.catalogue.reindexing.live() is None:
         return

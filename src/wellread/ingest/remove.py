@@ -53,9 +53,6 @@ def resolve(kb: KnowledgeBase, collection: str, given: Sequence[str]) -> Named:
     A path or ``file:`` address names a file, or all that was read from a folder; a web address a
     page, a feed with its entries, or the document that is read there; ``doc_…`` (or an unambiguous
     beginning) a document; anything else a document's title.
-
-    Raises:
-        SourceError: nothing in the collection, or more than one document, is called so.
     """
     known = kb.catalogue.sources(collection)
     listed: list[DocumentFacts] = []
@@ -152,23 +149,14 @@ def remove_named(
 def remove_sources(
     kb: KnowledgeBase, collection: str, uris: Sequence[str], *, prove: bool = False
 ) -> RemoveReport:
-    """Remove sources with all their documents from catalogue, index and stored answers.
-
-    Raises:
-        StoreError: a store refused. What was removed from the catalogue is never shown again,
-            and the next run takes its rows out of the index.
-    """
+    """Remove sources with all their documents from catalogue, index and stored answers."""
     return _remove(kb, collection, uris, (), prove=prove)
 
 
 def remove_documents(
     kb: KnowledgeBase, document_ids: Iterable[str], *, prove: bool = False
 ) -> RemoveReport:
-    """Remove single documents; their source stays known and yields them again when it changes.
-
-    Raises:
-        StoreError: as ``remove_sources``.
-    """
+    """Remove single documents; their source stays known and yields them again when it changes."""
     return _remove(kb, "", (), list(document_ids), prove=prove)
 
 
@@ -192,9 +180,6 @@ def remove_conversation(kb: KnowledgeBase, session_id: str, owner: str) -> int |
     """Remove a session with its answers and all that they left; how many answers, None without one.
 
     Its bytes leave the disk as well where that is quick; else ``verify`` tells that it is left.
-
-    Raises:
-        StoreError: a store refused.
     """
     removed = kb.catalogue.sessions.remove(session_id, owner)
     if removed is not None:
@@ -326,10 +311,6 @@ def forget_user(kb: KnowledgeBase, user_id: str) -> ForgetReport:
     """Remove an account and all that it asked, rated and preferred, and prove it.
 
     What documents say as well (a question may quote one) is no trace.
-
-    Raises:
-        RequestError: nobody would be left who may manage users.
-        StoreError: a store refused.
     """
     forgotten = kb.catalogue.forgetting_users.forget(user_id)
     purged = purge(kb)

@@ -41,7 +41,7 @@ class Calling:
 
 
 Judge = Callable[[Prompt], str | Exception]
-Planner = Callable[[Prompt], str | Exception]
+Planner = Judge
 _SENTENCE = re.compile(r"^(\d+)\. \[(\w+)\]", re.MULTILINE)
 
 

@@ -28,11 +28,7 @@ INDEX_LOST = "its files are damaged or gone; it is made anew from the catalogue"
 
 
 def check_index(kb: KnowledgeBase, expected: Expected) -> tuple[int, list[Problem]]:
-    """How many rows the index has, and where it differs from what it should hold.
-
-    Raises:
-        StoreError: the index does not answer just now.
-    """
+    """How many rows the index has, and where it differs from what it should hold."""
     owed = set(kb.catalogue.integrity.owed())
     try:
         held = _held(kb, expected)

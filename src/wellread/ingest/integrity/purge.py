@@ -43,9 +43,6 @@ def purge(kb: KnowledgeBase) -> bool:
 
     Costs nothing when there is nothing to do. Questions are answered meanwhile; writers wait.
     False when a reader that is busy just now needs some of the old bytes.
-
-    Raises:
-        StoreError: a store refused, for example because the disk has no room.
     """
     with writing(kb):
         if not is_purged(kb):
@@ -60,11 +57,7 @@ def purge(kb: KnowledgeBase) -> bool:
 
 
 def purge_if_quick(kb: KnowledgeBase) -> None:
-    """``purge`` where it takes few seconds; else ``verify`` tells that it is left to do.
-
-    Raises:
-        StoreError: as ``purge``.
-    """
+    """``purge`` where it takes few seconds; else ``verify`` tells that it is left to do."""
     passages = sum(each.passages for each in kb.catalogue.stats())
     if passages <= QUICK_PASSAGES:
         purge(kb)
@@ -107,20 +100,12 @@ class Trace:
 
 
 def traces(kb: KnowledgeBase, texts: Sequence[str]) -> list[Trace]:
-    """Every trace of the sentences of ``texts``, which are taken for removed.
-
-    Raises:
-        StoreError: a store or a file of the home cannot be read.
-    """
+    """Every trace of the sentences of ``texts``, which are taken for removed."""
     return find_traces(kb, needles(texts))
 
 
 def find_traces(kb: KnowledgeBase, wanted: Collection[str]) -> list[Trace]:
-    """Every trace of these words; one for each place and words.
-
-    Raises:
-        StoreError: as ``traces``.
-    """
+    """Every trace of these words; one for each place and words."""
     if not wanted:
         return []
     within = finder(wanted)
@@ -149,11 +134,7 @@ def evenly(items: Sequence[str], most: int) -> list[str]:
 def said_elsewhere(
     kb: KnowledgeBase, wanted: Collection[str], besides: Collection[str]
 ) -> set[str]:
-    """Those of the words that a document says that is none of ``besides``.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """Those of the words that a document says that is none of ``besides``."""
     if not wanted:
         return set()
     within = finder(wanted)

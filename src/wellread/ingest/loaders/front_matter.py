@@ -82,11 +82,7 @@ class FrontMatter:
 
 
 def split(text: str, uri: str) -> FrontMatter:
-    """Separate front matter from body. A block that is not a mapping is part of the body.
-
-    Raises:
-        SourceError: the block is not YAML; names the line.
-    """
+    """Separate front matter from body. A block that is not a mapping is part of the body."""
     there = _block(text)
     if there is None:
         return FrontMatter(body=text)
@@ -127,9 +123,6 @@ def refuse_readers(fields: object, uri: str, *, deep: bool = True) -> None:
 
     Args:
         deep: also fields of fields.
-
-    Raises:
-        SourceError: one of them does.
     """
     waiting, seen = [fields], {id(fields)}  # YAML folds a tree of any size into a few lines
     while waiting:
@@ -215,11 +208,7 @@ def _read_moment(text: str) -> datetime | None:
 
 
 def entity_of(matter: FrontMatter, uri: str) -> EntityFacts | None:
-    """The entity that the fields describe: an ``id`` and a sign that it is a node; else None.
-
-    Raises:
-        SourceError: a relation has no type or no target.
-    """
+    """The entity that the fields describe: an ``id`` and a sign that it is a node; else None."""
     entity_id = matter.words("id")
     if not entity_id or not any(name in matter.fields for name in ENTITY_SIGNS):
         return None

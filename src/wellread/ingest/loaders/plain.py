@@ -125,12 +125,7 @@ class Blocks:
 
 
 def decode(source: Source) -> str:
-    """The source as text with ``\\n`` line ends; a byte order mark is honoured and dropped.
-
-    Raises:
-        SourceError: the bytes are not UTF-8, have no byte order mark, and declare nothing else in
-            a ``coding:`` note on the first two lines.
-    """
+    """The source as text with ``\\n`` line ends; a byte order mark is honoured and dropped."""
     data = source.data
     marked = [name for mark, name in _BYTE_ORDER_MARKS.items() if data.startswith(mark)]
     encoding = [*marked, "utf-8-sig"][0]
@@ -157,11 +152,7 @@ def _decode_declared(data: bytes, named: bytes) -> str:
 
 
 def json_of(source: Source) -> Any:
-    """What the JSON file holds.
-
-    Raises:
-        SourceError: it is not JSON, or no text.
-    """
+    """What the JSON file holds."""
     try:
         return json.loads(decode(source))
     except json.JSONDecodeError as error:

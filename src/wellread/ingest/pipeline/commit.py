@@ -316,11 +316,7 @@ class VectorFiller:
         self._more.set()
 
     def wait(self, seconds: float) -> bool:
-        """Whether it has ended, after at most so many seconds.
-
-        Raises:
-            ModelError, StoreError: as they happened; what was not embedded stays owed.
-        """
+        """Whether it has ended, after at most so many seconds."""
         self._thread.join(seconds)
         if self._error is not None:
             raise self._error

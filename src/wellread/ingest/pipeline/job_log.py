@@ -111,11 +111,7 @@ class JobLog:
 def job_log(
     kb: KnowledgeBase, action: JobAction, collection: str, inputs: Sequence[str]
 ) -> Iterator[JobLog]:
-    """A job for the run inside; how it ended is written down, an exception included.
-
-    Raises:
-        StoreError: the home is read-only.
-    """
+    """A job for the run inside; how it ended is written down, an exception included."""
     refuse_writing(kb.home, read_only=kb.read_only)
     end_dead_jobs(kb)
     named = [shown(given) if is_web(given) else given for given in inputs]  # without passwords

@@ -150,9 +150,6 @@ def load(source: Source, limits: LoaderLimits, rules: SourceRules | None = None)
 
     Args:
         rules: what the collection's settings say about it.
-
-    Raises:
-        SourceError: no loader fits, the source is broken, or it holds no text.
     """
     name = loader_name(source, rules)
     entry = loaders().get(name)

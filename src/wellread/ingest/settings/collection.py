@@ -233,12 +233,7 @@ class CollectionSettings(_Part):
 
     @classmethod
     def parse(cls, text: str, where: str) -> CollectionSettings:
-        """The settings in a YAML text.
-
-        Raises:
-            SettingsError: it is not YAML or says something unknown; names ``where``, the line,
-                the field and the reason.
-        """
+        """The settings in a YAML text."""
         try:
             loaded = yaml.safe_load(text)
             lines = yaml.compose(text, Loader=yaml.SafeLoader)
@@ -257,11 +252,7 @@ class CollectionSettings(_Part):
 
     @classmethod
     def read(cls, path: Path) -> CollectionSettings:
-        """The settings in a file.
-
-        Raises:
-            SettingsError: it cannot be read, or as ``parse``.
-        """
+        """The settings in a file."""
         try:
             text = path.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
@@ -270,11 +261,7 @@ class CollectionSettings(_Part):
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> CollectionSettings:
-        """The settings that ``to_plain`` made ``plain`` of.
-
-        Raises:
-            SettingsError: another release wrote them and they mean nothing to this one.
-        """
+        """The settings that ``to_plain`` made ``plain`` of."""
         try:
             return cls.model_validate({name: plain[name] for name in plain if name != GONE})
         except ValidationError as error:

@@ -49,21 +49,13 @@ class SettingsInForce:
 
 
 def own_settings(stored: Mapping[str, Any] | None) -> CollectionSettings | None:
-    """What the reader said for the whole collection; None when that is nothing.
-
-    Raises:
-        SettingsError: another release wrote them and they mean nothing to this one.
-    """
+    """What the reader said for the whole collection; None when that is nothing."""
     own = {name: value for name, value in (stored or {}).items() if name not in NOT_OWN}
     return CollectionSettings.from_plain(own) if own else None
 
 
 def folder_settings(stored: Mapping[str, Any] | None) -> dict[str, CollectionSettings]:
-    """What was taken of settings that lie in folders, by the folder's address.
-
-    Raises:
-        SettingsError: as ``own_settings``.
-    """
+    """What was taken of settings that lie in folders, by the folder's address."""
     kept: Mapping[str, Plain] = (stored or {}).get(FOLDERS, {})
     return {root: CollectionSettings.from_plain(plain) for root, plain in kept.items()}
 
@@ -81,9 +73,6 @@ def settings_in_force(
     Args:
         given: a file of the reader's own; it takes the place of the one before.
         found: everything under the inputs.
-
-    Raises:
-        SettingsError: a file says something that cannot be understood.
     """
     stored = kb.catalogue.collection_settings.settings(collection)
     if READERS in (stored or {}) and not given:

@@ -80,10 +80,6 @@ class SourceRules:
 
         Args:
             loader: the one that ``loader_name`` names; None for entries of a data file.
-
-        Raises:
-            SourceError: as loaders do; an id is made of something that the source does not say;
-                a data file is neither YAML nor JSON.
         """
         rule, facts = self.rule, file_facts(self.relative)
         if rule.entries:

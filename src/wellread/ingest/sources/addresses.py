@@ -72,9 +72,6 @@ def parse_address(
     Args:
         settings: say which ports may be asked; None does not look at the port.
         base: what a relative ``url`` (of a redirect) is relative to.
-
-    Raises:
-        FetchError: it is not an address that may be asked.
     """
     name = shown(url)
     try:
@@ -109,9 +106,6 @@ def check_addresses(uri: str, host: str, found: Sequence[str], settings: WebSett
 
     One private address among public ones is refused as well: names that change between the two
     are how the guard is got around.
-
-    Raises:
-        FetchError: with the first address that may not be asked.
     """
     for text in found:
         try:

@@ -109,11 +109,7 @@ def is_feed_list(data: bytes) -> bool:
 
 
 def feeds_in(data: bytes, uri: str) -> list[FoundPage | SourceError]:
-    """The feeds that the OPML list at ``uri`` names, to be fetched; ``uri`` is their root.
-
-    Raises:
-        SourceError: it is not OPML, or names no feed.
-    """
+    """The feeds that the OPML list at ``uri`` names, to be fetched; ``uri`` is their root."""
     # Brings the XML parser along, which most runs do without.
     from wellread.ingest.loaders.text.feeds import feeds_of  # noqa: PLC0415
 
@@ -130,11 +126,7 @@ def feeds_in(data: bytes, uri: str) -> list[FoundPage | SourceError]:
 
 
 def standard_input(stream: IO[bytes], name: str, limit: int) -> FoundBytes:
-    """Read standard input to its end, as a source called ``name`` (its extension tells the kind).
-
-    Raises:
-        SourceError: there is nothing, or more than ``limit`` bytes.
-    """
+    """Read standard input to its end; the extension of ``name`` tells the kind."""
     uri = f"stdin:{quote(name or 'stdin', safe='')}"
     data = stream.read(limit + 1)
     if not data:

@@ -180,9 +180,6 @@ class Body:
     Args:
         encoding: the Content-Encoding header.
         limit: most bytes, packed and unpacked.
-
-    Raises:
-        BadEncodingError: an encoding that was not asked for.
     """
 
     def __init__(self, encoding: str, limit: int) -> None:
@@ -196,11 +193,7 @@ class Body:
             raise BadEncodingError(f"packed as {encoding[:40]}, which was not asked for")
 
     def feed(self, chunk: bytes) -> None:
-        """Take the next piece.
-
-        Raises:
-            TooLargeError, BadEncodingError: see there.
-        """
+        """Take the next piece."""
         self._packed += len(chunk)
         if self._packed > self._limit:
             raise TooLargeError
@@ -213,11 +206,7 @@ class Body:
             raise BadEncodingError(f"not gzip as it says: {error}") from error
 
     def finish(self) -> bytes:
-        """The whole body.
-
-        Raises:
-            BadEncodingError: it ends in the middle.
-        """
+        """The whole body."""
         if self._packs and self._packed and not self._unpacker.eof:
             raise BadEncodingError("the packed data ends in the middle")
         return b"".join(self._pieces)
@@ -298,9 +287,6 @@ class Exchange:
             limit: most bytes of the body.
             delay: seconds that the host asked for between two requests.
             accept: looks at the answer before its body is read, and may raise.
-
-        Raises:
-            FetchError: there was no whole answer within the limits.
         """
         uri = str(address)
         with self._turn(address, max(delay, self.settings.interval)):

@@ -85,9 +85,6 @@ class Fetcher:
         Args:
             etag, last_modified: what the last answer said.
             as_feed: it is known to be a feed or a list of feeds; robots.txt is not asked.
-
-        Raises:
-            FetchError: it may not be asked, or did not answer as it should, with the reason.
         """
         headers = {"If-None-Match": tag(etag), "If-Modified-Since": tag(last_modified)}
         sent = {name: value for name, value in headers.items() if value}

@@ -233,9 +233,6 @@ def feeds_of(data: bytes, uri: str) -> list[str]:
     """The addresses of the feeds that an OPML file names, each once, in the file's order.
 
     Addresses that are neither http nor https are left out, with a warning.
-
-    Raises:
-        SourceError: it is not OPML.
     """
     try:
         root = parse(data, uri)

@@ -96,11 +96,7 @@ def fragment_blocks(blocks: Blocks, markup: str) -> None:
 
 
 def page_blocks(blocks: Blocks, markup: str, uri: str) -> None:
-    """Write what is seen of a whole page (a chapter of an e-book).
-
-    Raises:
-        SourceError: it is not HTML.
-    """
+    """Write what is seen of a whole page (a chapter of an e-book)."""
     if markup.strip():
         tree = _parse(markup, uri)
         mark_hidden(tree)
@@ -296,11 +292,7 @@ def _covers(heading: Block, kept: Sequence[Block]) -> bool:
 
 
 def decode(source: Source) -> str:
-    """The page as text: by byte order mark, UTF-8, the declared charset, or detection.
-
-    Raises:
-        SourceError: none of them fits.
-    """
+    """The page as text: by byte order mark, UTF-8, the declared charset, or detection."""
     data = source.data
     declared = _DECLARED.search(data[:HEAD_BYTES])
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
