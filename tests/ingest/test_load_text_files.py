@@ -146,21 +146,6 @@ def test_utf_16_with_its_mark_and_windows_line_ends_are_read() -> None:
     assert only("a.md", "\ufeff# Head\r\n\r\nText.".encode()).title == "Head"
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        "Le café était fermé".encode("cp1252"),
-        "Привет, это текст".encode("cp1251"),
-        b"\xef\xbb\xbfCaf\xe9",
-        "Café\n".encode() + b"one broken byte: \xe9\n",
-        bytes(range(256)),
-    ],
-)
-def test_text_that_is_not_utf8_is_refused(data: bytes) -> None:
-    with pytest.raises(SourceError, match=r"not UTF-8 \(line \d\): save it as UTF-8"):
-        only("a.txt", data)
-
-
 @pytest.mark.parametrize("name", ["a.bin", "a", "a.zip", "a.xml", "a.csv", "a.json"])
 def test_an_unknown_kind_has_no_loader(name: str) -> None:
     assert loader_name(source_of(name, b"\x00\x01binary")) == ""

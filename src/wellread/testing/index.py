@@ -40,35 +40,6 @@ class IndexUpkeepContract(IndexTests):
 
     # --- vectors that come later ---
 
-    @pytest.mark.parametrize("optimized", [False, True])
-    def test_rows_without_vectors_are_found_by_words_only(
-        self, index: KeptIndex, optimized: bool
-    ) -> None:
-        index.write([make_row("a", "ferry at noon"), make_row("b", "gannet")], None)
-        if optimized:
-            index.optimize()
-        assert ids(index.search_text("ferry", ANY, 5)) == ["a"]
-        assert index.search_vector(axes(0)[0], ANY, 5) == []
-        assert held(index) == ["a", "b"]
-
-    @pytest.mark.parametrize("optimized", [False, True])
-    def test_rows_that_got_their_vectors_are_found_by_both(
-        self, index: KeptIndex, optimized: bool
-    ) -> None:
-        rows = [make_row("a", "ferry at noon"), make_row("b", "gannet"), make_row("c", "kelp")]
-        index.write(rows, None)
-        if optimized:
-            index.optimize()
-        index.set_vectors(["b", "a"], axes(1, 0))
-        for _ in range(2):
-            found = index.search_vector(axes(1)[0], ANY, 5)
-            assert ids(found) == ["b", "a"]
-            assert found[0].score == pytest.approx(1.0, abs=1e-5)
-            assert ids(index.search_text("gannet", ANY, 5)) == ["b"]
-            assert ids(index.search_text("kelp", ANY, 5)) == ["c"]
-            index.optimize()
-        assert held(index) == ["a", "b", "c"]
-
     def test_bad_vectors_change_nothing(self, index: KeptIndex) -> None:
         index.write([make_row("a", "ferry"), make_row("b", "gannet")], None)
         for vectors in bad_vectors():

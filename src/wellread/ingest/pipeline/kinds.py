@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from wellread import plugins
 from wellread.errors import SourceError
+from wellread.ingest.loaders import plain
 from wellread.ingest.loaders.archives import is_odt, is_office_binary, names_in
 from wellread.ingest.loaders.base import (
     ENTRIES,
@@ -29,7 +30,7 @@ from wellread.ingest.loaders.base import (
     LoaderLimits,
     Source,
 )
-from wellread.ingest.loaders.text import markdown_files
+from wellread.ingest.loaders.text import html, markdown_files
 from wellread.ingest.loaders.text.records import asks, delimiter_of, is_record, kind_of_json
 from wellread.types import Document
 
@@ -127,6 +128,10 @@ EXTENSIONS = {
 _OWN_WORD = frozenset({"markdown", "captions", "records", "rst"})
 
 
+# Loaders of text in an encoding that may be undeclared.
+_DECODED = frozenset("markdown markdown-transcript text html captions speech records rst".split())
+
+
 def loaders() -> Mapping[str, LoaderEntry]:
     """Every loader there is by its name: ours, and those that other packages bring."""
     added = {
@@ -174,6 +179,13 @@ def load(source: Source, limits: LoaderLimits, rules: SourceRules | None = None)
     if any(not document.text.strip() for document in documents):
         raise EmptyError(source.uri, "no text")
     return [_titled(document, source) for document in documents]
+
+
+def note_on(name: str, source: Source) -> str:
+    """What a report should say of how ``name`` read the source; mostly nothing."""
+    if name not in _DECODED or source.data.isascii():
+        return ""
+    return plain.decoded(source, html.DECLARED if name == "html" else plain.CODING)[1]
 
 
 def loader_name(source: Source, rules: SourceRules | None = None) -> str:

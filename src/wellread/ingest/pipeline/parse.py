@@ -247,7 +247,7 @@ class ParsedDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parsed:
-    """How it went; ``reason`` says why a source was skipped or failed.
+    """How it went; ``reason`` says why a source was skipped or failed, or what to know of it.
 
     Attributes:
         size, mtime_ns: of the bytes that were read (0 when they came with the request).
@@ -325,6 +325,7 @@ def _parse(
         status="unchanged" if same else "parsed",
         digest=digest,
         loader=identity,
+        reason="" if same else kinds.note_on(name, source),
         size=size,
         mtime_ns=mtime_ns,
         documents=tuple(cut_up(document, request.tokens) for document in documents),
