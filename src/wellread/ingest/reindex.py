@@ -254,11 +254,8 @@ class ReindexReport:
 
     Attributes:
         before, now: what shaped the live index before the run, and shapes it now.
-        switched: the index that the settings ask for took the place of the live one.
-        cancelled: it was asked to stop; the next run goes on from there.
         documents, passages: in the new index when the run ended, and once it is live.
         embedded: passages that this run embedded; the others were there from an earlier one.
-        job_id: of the run's record in the catalogue; empty when there was nothing to do.
     """
 
     before: Fingerprint

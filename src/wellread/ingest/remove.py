@@ -110,13 +110,9 @@ class RemoveReport:
     """What went.
 
     Attributes:
-        sources: their addresses.
-        counts: how many rows went from each table of the catalogue and from the index.
-        answers: stored answers that are stale now and were not before.
         looked_for: sentences of the removed text that were looked for in catalogue, index and
             files of the home; 0: no proof.
         shared: more of its sentences, which were not, because other documents say them as well.
-        traces: where something of it still stands.
         purged: no byte of it is left in the files of the stores (None: not tried).
         server: the catalogue is on a server, whose own files, write-ahead log, replicas and
             backups are beyond reach; only its rows were looked at.
@@ -299,7 +295,6 @@ class ForgetReport:
 
     Attributes:
         purged: whether no byte of it is left on the disk; else ``verify --repair`` sees to it.
-        traces: where something that they wrote still stands.
     """
 
     forgotten: Forgotten

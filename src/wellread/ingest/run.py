@@ -171,9 +171,7 @@ class _Run:
         sources = kb.settings.sources
         self.found = find_files(order.inputs, sources.exclude, follow_links=sources.follow_links)
         self.order = {item.uri: place for place, item in enumerate(self.found)}
-        self.settings = settings_in_force(
-            kb, order.collection, paths, order.settings, found=self.found
-        )
+        self.settings = settings_in_force(kb, order.collection, paths, order.settings)
         rules = source_rules(self.settings, self.found, self.known)
         moved = kb.catalogue.moved_sources(order.collection).values()
         refused = {uri: MOVED for records in moved for uri in records}

@@ -83,12 +83,7 @@ Store = Literal["catalogue", "index", "files"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """Where something of the removed text still stands.
-
-    Attributes:
-        place: the table and row, the index and passage, or the file.
-        words: what was found there; empty for an index that was not purged.
-    """
+    """Where something of the removed text stands; no ``words``: an index that was not purged."""
 
     store: Store
     place: str

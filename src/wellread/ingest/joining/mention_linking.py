@@ -102,7 +102,6 @@ class Form:
     """One spelling of an entity's name.
 
     Attributes:
-        name: what the entity calls itself.
         written: the spelling, for those that count only as they are written.
         rank: of two entities with the same spelling the lower one has it.
     """

@@ -63,11 +63,7 @@ class Postings:
         return _due(self._waiting, len(self._codes))
 
     def merge(self, alive: NDArray[np.bool_] | None = None) -> None:
-        """Sort in what waits.
-
-        Args:
-            alive: for each number whether it is needed still; the others are dropped.
-        """
+        """Sort in what waits; numbers that are not ``alive`` are dropped."""
         waiting = [
             (code, number, weight)
             for code, having in self._pending.items()
@@ -115,11 +111,7 @@ class Postings:
     def _found(
         self, codes: Sequence[int], most: Sequence[int] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where the codes stand in the arrays, and in how many places each.
-
-        Args:
-            most: of each code, no more than the last so many.
-        """
+        """Where the codes stand in the arrays, and in how many places each."""
         wanted = np.array(codes, dtype=np.uint64)
         starts = np.searchsorted(self._codes, wanted, side="left")
         ends = np.searchsorted(self._codes, wanted, side="right")
@@ -268,11 +260,7 @@ def signature_of(text: str) -> Signature:
 
 
 def alike(one: Signature, others: NDArray[np.uint32]) -> NDArray[np.float64]:
-    """The share of runs of words that a text has in common with others, as signatures tell.
-
-    Args:
-        others: their signatures, one a row; shape (texts, ``HASHES``).
-    """
+    """The share of runs of words that a text has in common with others, as signatures tell."""
     shares: NDArray[np.float64] = (others == one).mean(axis=1)
     return shares
 
@@ -313,12 +301,7 @@ ItemKey = tuple[str, int]  # (document id, start)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedItem:
-    """An item in its story.
-
-    Attributes:
-        story: its id; that of a new story is the one that was offered.
-        repeats: the original of which it is a near-duplicate.
-    """
+    """An item in its story; ``repeats`` is the original of a near-duplicate."""
 
     key: ItemKey
     story: str

@@ -69,7 +69,6 @@ class LoaderLimits:
     Attributes:
         max_pages: pages of a PDF, slides of a presentation.
         max_unpacked_bytes, max_entries: of the zip file that an Office file is.
-        max_cells: filled cells of a workbook.
     """
 
     max_pages: int = 5_000

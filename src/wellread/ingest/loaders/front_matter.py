@@ -50,7 +50,6 @@ class FrontMatter:
     """The fields of a front-matter block.
 
     Attributes:
-        body: what follows the block.
         body_line: source line (from 1) on which the body begins.
         lines: field name to the source line on which it stands.
     """
@@ -119,11 +118,7 @@ def _block(text: str) -> tuple[str, re.Match[str]] | None:
 
 
 def refuse_readers(fields: object, uri: str, *, deep: bool = True) -> None:
-    """Refuse fields that name who may read the document, whatever their case, quotes and spaces.
-
-    Args:
-        deep: also fields of fields.
-    """
+    """Refuse fields that name who may read the document, whatever their case, quotes and spaces."""
     waiting, seen = [fields], {id(fields)}  # YAML folds a tree of any size into a few lines
     while waiting:
         one = waiting.pop()
@@ -247,11 +242,7 @@ def _relations(given: object, uri: str) -> list[Relation]:
 
 
 def taxonomy_of(matter: FrontMatter, *, words_too: bool) -> dict[str, tuple[str, ...]]:
-    """Dimension to values: every list of words outside the known fields.
-
-    Args:
-        words_too: take single words as well (an entity's ``scale: regional``).
-    """
+    """Dimension to values: every list of words outside the known fields."""
     return {
         name: values
         for name, value in matter.fields.items()

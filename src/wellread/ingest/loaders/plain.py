@@ -270,9 +270,6 @@ def write_paragraphs(blocks: Blocks, text: str, first_line: int | None = None) -
 def unwrapped(lines: Sequence[str], words: Mapping[str, int]) -> tuple[str, list[tuple[int, int]]]:
     """The lines of one paragraph, joined where a line was only broken to fit a width.
 
-    Args:
-        words: how often each word stands in the whole text (see ``join_lines``).
-
     Returns:
         The text, and for each line but the first its place in the text and its index.
     """

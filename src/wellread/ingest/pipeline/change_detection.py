@@ -181,9 +181,6 @@ def gone_sources(
     A source is gone when it belongs to one of the ``inputs``, was read before and was not found
     this time. Under an input where nothing at all was found, and under a folder that could not be
     opened, nothing is removed. An entry of a feed goes with its feed only.
-
-    Args:
-        lists: addresses of lists of feeds that were read; ``found`` has their feeds.
     """
     there = {item.uri for item in found}
     opened = [item for item in found if not isinstance(item, SourceError)]

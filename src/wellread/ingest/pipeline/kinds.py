@@ -63,9 +63,7 @@ class LoaderEntry:
     """One loader.
 
     Attributes:
-        name: what it reads, in a word.
         version: raised with every change of what it yields, so that sources are read again.
-        target: where its function stands, as ``module:function``.
     """
 
     name: str
@@ -151,11 +149,7 @@ def is_current(identity: str, rules: SourceRules | None = None) -> bool:
 
 
 def load(source: Source, limits: LoaderLimits, rules: SourceRules | None = None) -> list[Document]:
-    """Every document of ``source``, whole or not at all.
-
-    Args:
-        rules: what the collection's settings say about it.
-    """
+    """Every document of ``source``, whole or not at all."""
     name = loader_name(source, rules)
     entry = loaders().get(name)
     if not source.data:

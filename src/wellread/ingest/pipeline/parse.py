@@ -185,9 +185,7 @@ class ParseRequest:
     """One source to read.
 
     Attributes:
-        path: the file to read; empty when the bytes come with the request.
         known_digest, known_loader: what an earlier run saw; equal bytes are not parsed again.
-        tokens: size of a passage.
         rules: what the collection's settings say about it (``SourceRules.to_plain``); or empty.
     """
 
@@ -251,7 +249,6 @@ class Parsed:
 
     Attributes:
         size, mtime_ns: of the bytes that were read (0 when they came with the request).
-        memory: bytes that the worker took at its largest so far.
         empty: it was not parsed because there is no text in it.
     """
 

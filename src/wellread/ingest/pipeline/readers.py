@@ -52,10 +52,7 @@ class Outcome:
     """What became of a source.
 
     Attributes:
-        etag, last_modified: for the next conditional request.
         entries: the new and changed entries of a feed, as sources of their own.
-        more: feeds that a list names, to be read as well.
-        gone: the server says that it is gone for good.
     """
 
     parsed: Parsed
@@ -68,12 +65,7 @@ class Outcome:
 
 
 class Pages:
-    """Reads web addresses in threads.
-
-    Args:
-        known: the source records of the collection, by uri.
-        template: what all requests to the parsers have in common.
-    """
+    """Reads web addresses in threads."""
 
     def __init__(
         self,

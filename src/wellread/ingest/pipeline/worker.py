@@ -147,13 +147,7 @@ _NEEDS: Mapping[str, _Needs] = {
 
 
 def allowance(loader: str, size: int, most: int) -> int:
-    """MiB that a file may take.
-
-    Args:
-        loader: the name of what reads it.
-        size: its bytes.
-        most: MiB that all parsers may take together.
-    """
+    """MiB that a file may take."""
     needs = _NEEDS.get(loader, _UNKNOWN)
     wanted = needs.least + needs.each * size // _MEBIBYTE
     return min(most, wanted * max(most, USUAL_MOST) // USUAL_MOST)

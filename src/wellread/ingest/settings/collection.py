@@ -197,7 +197,6 @@ class CoverageTargets(_Part):
     Attributes:
         by: the two dimensions that are shown where none are asked for.
         target: of each cell; None takes the setting ``coverage.target``.
-        values: values of a dimension that there should be, whether or not a document has them.
         cells: other targets of some cells; the last that fits counts.
     """
 
@@ -333,13 +332,7 @@ _NOTHING = object()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """What a value can be taken from.
-
-    Attributes:
-        fields: the front matter, or the fields of an entry.
-        facts: ``file.stem`` and the like, by their full names.
-        text: where patterns search.
-    """
+    """What a value can be taken from."""
 
     fields: Mapping[str, Any] = field(default_factory=dict)
     facts: Mapping[str, str] = field(default_factory=dict)

@@ -48,11 +48,7 @@ _Match = Callable[[str], re.Match[str] | None]
 
 @dataclass(frozen=True, kw_only=True)
 class SourceRules:
-    """How one source of a collection is read.
-
-    Attributes:
-        relative: the path below the folder that was added.
-    """
+    """How one source of a collection is read."""
 
     rule: Rule
     relative: str
@@ -76,11 +72,7 @@ class SourceRules:
     def load(
         self, source: Source, limits: LoaderLimits, loader: Loader | None
     ) -> Iterator[Document]:
-        """The documents of ``source`` as the rule wants them.
-
-        Args:
-            loader: the one that ``loader_name`` names; None for entries of a data file.
-        """
+        """The documents of ``source`` as the rule wants them."""
         rule, facts = self.rule, file_facts(self.relative)
         if rule.entries:
             yield from _entries(source, rule, facts)

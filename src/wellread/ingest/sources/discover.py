@@ -46,12 +46,7 @@ class FoundFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundPage:
-    """A web address to be fetched.
-
-    Attributes:
-        root: the input it was found under: itself, or the list of feeds that names it.
-        as_feed: it is known to be a feed (a list of feeds says so).
-    """
+    """A web address to be fetched."""
 
     uri: str
     root: str

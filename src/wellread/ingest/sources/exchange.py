@@ -69,7 +69,6 @@ class JudgedNetwork(httpcore.NetworkBackend):
     """Resolves a host, lets ``judge`` look at what came out, and connects to exactly that.
 
     Args:
-        uri: what is being fetched, for messages.
         judge: None lets everything through (the connection is to a proxy of the user's own).
     """
 
@@ -175,12 +174,7 @@ class BadEncodingError(Exception):
 
 
 class Body:
-    """Collects the pieces of a body.
-
-    Args:
-        encoding: the Content-Encoding header.
-        limit: most bytes, packed and unpacked.
-    """
+    """Collects the pieces of a body."""
 
     def __init__(self, encoding: str, limit: int) -> None:
         self._limit = limit
@@ -255,7 +249,6 @@ class Exchange:
 
     Args:
         resolve: host and port to addresses; stands in for the system's resolver in tests.
-        wait: sleeps that many seconds.
     """
 
     def __init__(
@@ -284,9 +277,7 @@ class Exchange:
         """Ask for ``address``; redirects and error statuses are answers like others.
 
         Args:
-            limit: most bytes of the body.
             delay: seconds that the host asked for between two requests.
-            accept: looks at the answer before its body is read, and may raise.
         """
         uri = str(address)
         with self._turn(address, max(delay, self.settings.interval)):

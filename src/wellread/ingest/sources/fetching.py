@@ -44,8 +44,6 @@ class Fetched:
     """What was found at an address.
 
     Attributes:
-        url: the address that answered, after redirects.
-        name: a file name whose extension tells the kind.
         data: the bytes for the loader; text whose charset the header names comes as UTF-8.
         etag, last_modified: for the next conditional request.
     """
@@ -356,11 +354,7 @@ LONGEST_DELAY = 30.0
 
 
 class Robots:
-    """The rules of a robots.txt (RFC 9309) for the program called ``agent``, else those for all.
-
-    Attributes:
-        delay: seconds asked for between two requests.
-    """
+    """The rules of a robots.txt (RFC 9309) for the program called ``agent``, else those for all."""
 
     def __init__(self, data: bytes, agent: str) -> None:
         self._rules = Protego.parse(data[:MOST_BYTES].decode("utf-8-sig", errors="replace"))
@@ -400,9 +394,7 @@ class FollowedEntry:
     """An entry of a feed that is new or changed.
 
     Attributes:
-        document: with the page's text, or as the feed gave it.
         digest: of the entry as the feed gave it; empty when its page is to be tried again.
-        reason: why its page was not taken; empty otherwise.
     """
 
     document: Document
@@ -422,9 +414,6 @@ def follow_entries(
 
     Args:
         known: uri of an entry to its digest when it was followed last.
-        fetch: gets a page; raises FetchError.
-        parse: the documents of a fetched page; raises SourceError.
-        limit: most pages that are fetched.
     """
     followed = []
     asked = 0

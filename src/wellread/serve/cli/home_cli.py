@@ -28,7 +28,7 @@ from wellread.learning.asking_again import after_ingest
 from wellread.serve.features import home_and_jobs as reports
 from wellread.serve.features.gaps_and_coverage import tell_reasked
 from wellread.serve.features.home_and_jobs import print_copies
-from wellread.serve.progress import State, counted, status_line
+from wellread.serve.progress import State, counted
 from wellread.serve.stopping import INTERRUPTED
 from wellread.serve.terminal import Terminal, fold, index_words, table, terminal_of
 from wellread.serve.views import PlainShape
@@ -104,8 +104,8 @@ def export(
 ) -> None:
     """Write the whole knowledge base into one file, for backup and for moving."""
     terminal = terminal_of(context)
-    with terminal.open() as kb, status_line(terminal) as tell:
-        report = export_home(kb, file.expanduser().absolute(), on_file=tell)
+    with terminal.open() as kb:
+        report = export_home(kb, file.expanduser().absolute())
     terminal.show(report, reports.print_backup)
 
 
@@ -154,10 +154,7 @@ def import_(
     terminal = terminal_of(context)
     home, path = terminal.home_folder(), file.expanduser().absolute()
     server = load_settings(home).catalogue.url
-    with status_line(terminal) as tell:
-        brought = import_home(
-            path, home, settings=settings, accounts=accounts, server=server, on_file=tell
-        )
+    brought = import_home(path, home, settings=settings, accounts=accounts, server=server)
     with terminal.open() as kb:
         report = verified(kb)
         after_ingest(kb, partial(tell_reasked, terminal))

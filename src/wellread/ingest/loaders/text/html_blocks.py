@@ -217,7 +217,6 @@ class Block:
     """One block.
 
     Attributes:
-        element: the innermost block element around it.
         level: of a heading, 1-6; 0 for what is none.
         group: the outermost list or the table that it is a part of.
         tight: whether it stands on the line below the one before of its group.
