@@ -29,6 +29,7 @@ from protego import Protego
 from wellread.config import WebSettings
 from wellread.errors import SourceError
 from wellread.identity import facts_of, tagged_hash, version_of
+from wellread.ingest.loaders.kind_table import EXTENSIONS, TYPES
 from wellread.ingest.sources.addresses import FetchError, parse_address
 from wellread.ingest.sources.exchange import AGENT, Answer, Exchange, asked_to_wait
 from wellread.types import Document
@@ -233,33 +234,7 @@ LONGEST_WAIT = timedelta(days=7)
 LONGEST_NAME = 120
 LONGEST_TAG = 500
 
-# The extension that tells ``kinds.py`` the kind. Types that say nothing of their own (text/plain,
-# text/xml, octet-stream, JSON) leave the name as it is, or give the first extension to a bare one.
-EXTENSIONS: Mapping[str, tuple[str, ...]] = {
-    "text/html": (".html", ".htm", ".xhtml"),
-    "application/xhtml+xml": (".xhtml", ".html", ".htm"),
-    "application/pdf": (".pdf",),
-    "application/x-pdf": (".pdf",),
-    "application/rss+xml": (".rss", ".xml"),
-    "application/atom+xml": (".atom", ".xml"),
-    "application/rdf+xml": (".rss", ".rdf", ".xml"),
-    "application/feed+json": (".json",),
-    "text/x-opml": (".opml",),
-    "text/markdown": (".md", ".markdown", ".mdown", ".mkd"),
-    "text/x-markdown": (".md", ".markdown", ".mdown", ".mkd"),
-    "text/x-rst": (".rst", ".rest"),
-    "text/prs.fallenstein.rst": (".rst", ".rest"),
-    "text/vtt": (".vtt",),
-    "application/x-subrip": (".srt",),
-    "text/csv": (".csv",),
-    "application/x-ndjson": (".jsonl", ".ndjson"),
-    "application/jsonl": (".jsonl", ".ndjson"),
-    "application/epub+zip": (".epub",),
-    "application/vnd.oasis.opendocument.text": (".odt",),
-    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": (".docx",),
-    "application/vnd.openxmlformats-officedocument.presentationml.presentation": (".pptx",),
-    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": (".xlsx",),
-}
+# Types that say nothing of their own leave a name as it is, or give an extension to a bare one.
 WEAK_EXTENSIONS: Mapping[str, str] = {
     "text/plain": ".txt",
     "application/json": ".json",
@@ -295,11 +270,12 @@ def file_name(address: httpx.URL, type_: str) -> str:
     last = unquote(address.path.rstrip("/").rpartition("/")[2], errors="replace")
     name = "".join(c for c in last if c.isprintable())[-LONGEST_NAME:] or address.host
     suffix = PurePosixPath(name.lower()).suffix if last else ""
-    known = EXTENSIONS.get(type_)
-    if known is not None:
-        return name if suffix in known else name + known[0]
-    weak = WEAK_EXTENSIONS.get(type_, "")
-    return name if suffix else name + weak
+    own = TYPES.get(type_)
+    if own is None:
+        return name if suffix else name + WEAK_EXTENSIONS.get(type_, "")
+    kind = EXTENSIONS.get(own, own)
+    xml = suffix == ".xml" and type_.endswith("+xml")
+    return name if xml or suffix == own or EXTENSIONS.get(suffix) == kind else name + own
 
 
 def as_utf8(data: bytes, type_: str, named: str) -> bytes:
