@@ -228,15 +228,6 @@ def test_every_folder_may_have_its_own_ignore_file(root: Path) -> None:
     assert names(root, root) == ["top.md", "x.log"]  # what is left out is not opened at all
 
 
-def test_a_wrong_pattern_further_in_keeps_that_folder_out(root: Path) -> None:
-    make(root, "a/private.md", "a/b/x.md", "c.md")
-    (root / "a/.wellreadignore").write_text("private.md\n[z-a]\n")
-    found = find_files([str(root)], USUAL)
-    assert [item.uri.rsplit("/", 1)[-1] for item in found] == ["a", "c.md"]
-    assert "a pattern of .wellreadignore is wrong" in reasons(root)["a"]
-    assert "a pattern of sources.exclude is wrong" in str(find_files([str(root)], ["[z-a]"])[0])
-
-
 def test_every_source_knows_the_input_it_was_found_under(root: Path) -> None:
     make(root, "a/x.md", "b/y.md", "c.md")
     inputs = [str(root / "a"), f"{root}/*.md", str(root / "b/y.md"), "https://x.example"]

@@ -273,26 +273,6 @@ def test_two_feeds_may_carry_the_same_entry(kb: KnowledgeBase, folder: Path) -> 
     assert_in_step(kb)
 
 
-def test_collections_do_not_touch_each_other(kb: KnowledgeBase, folder: Path) -> None:
-    (folder / "ferry.txt").write_text(FERRY)
-    add(kb, [str(folder)], collection="one")
-    assert add(kb, [str(folder)], collection="two").counts()["added"] == 1
-    assert [(one.collection, one.documents) for one in kb.catalogue.stats()] == [
-        ("one", 1),
-        ("two", 1),
-    ]
-    assert_in_step(kb)
-
-
-def test_a_name_that_is_not_utf_8_does_no_harm(kb: KnowledgeBase, folder: Path) -> None:
-    name = os.fsdecode(b"caf\xe9 menu.txt")
-    (folder / name).write_text(FERRY)
-    (folder / "mill.txt").write_text(MILL)
-    assert add(kb, [str(folder)]).counts()["added"] == 2
-    assert found(kb, "osprey") == [FERRY.strip()]
-    assert add(kb, [str(folder)]).counts()["unchanged"] == 2
-
-
 # --- failures --------------------------------------------------------------------------------
 
 
