@@ -39,16 +39,10 @@ DOCUMENT_ID = "doc_"
 SHOWN = 3  # addresses that are told where a title names several documents
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
-    """What was named: whole sources, and single documents of others."""
-
-    sources: tuple[str, ...] = ()
-    documents: tuple[str, ...] = ()
-
-
-def resolve(kb: KnowledgeBase, collection: str, given: Sequence[str]) -> Named:
-    """The sources and documents that ``given`` names, each once.
+def resolve(
+    kb: KnowledgeBase, collection: str, given: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """The whole sources, and single documents of others, that ``given`` names, each once.
 
     A path or ``file:`` address names a file, or all that was read from a folder; a web address a
     page, a feed with its entries, or the document that is read there; ``doc_…`` (or an unambiguous
@@ -64,7 +58,7 @@ def resolve(kb: KnowledgeBase, collection: str, given: Sequence[str]) -> Named:
             continue
         listed = listed or kb.catalogue.documents(collection)
         documents[_document(name, listed, collection)] = None
-    return Named(sources=tuple(sources), documents=tuple(documents))
+    return list(sources), list(documents)
 
 
 def _sources(name: str, known: Mapping[str, SourceRecord]) -> list[str]:
@@ -138,15 +132,13 @@ def remove_named(
         SourceError: one of them names nothing, or several documents; then nothing is removed.
         StoreError: as ``remove_sources``.
     """
-    named = resolve(kb, collection, given)
-    return _remove(kb, collection, named.sources, named.documents, prove=prove)
+    sources, documents = resolve(kb, collection, given)
+    return _remove(kb, collection, sources, documents, prove=prove)
 
 
-def remove_sources(
-    kb: KnowledgeBase, collection: str, uris: Sequence[str], *, prove: bool = False
-) -> RemoveReport:
+def remove_sources(kb: KnowledgeBase, collection: str, uris: Sequence[str]) -> RemoveReport:
     """Remove sources with all their documents from catalogue, index and stored answers."""
-    return _remove(kb, collection, uris, (), prove=prove)
+    return _remove(kb, collection, uris, (), prove=False)
 
 
 def remove_documents(
@@ -156,7 +148,7 @@ def remove_documents(
     return _remove(kb, "", (), list(document_ids), prove=prove)
 
 
-def remove_collection(kb: KnowledgeBase, collection: str, *, prove: bool = True) -> RemoveReport:
+def remove_collection(kb: KnowledgeBase, collection: str) -> RemoveReport:
     """Remove a collection: sources, documents, stories, settings, and the log of its jobs.
 
     Raises:
@@ -169,7 +161,7 @@ def remove_collection(kb: KnowledgeBase, collection: str, *, prove: bool = True)
         )
     uris = list(kb.catalogue.sources(collection))
     ids = [facts.id for facts in kb.catalogue.documents(collection, MANY)]
-    return _remove(kb, collection, uris, ids, prove=prove, whole=True)
+    return _remove(kb, collection, uris, ids, prove=True, whole=True)
 
 
 def remove_conversation(kb: KnowledgeBase, session_id: str, owner: str) -> int | None:

@@ -112,12 +112,12 @@ def find_traces(kb: KnowledgeBase, wanted: Collection[str]) -> list[Trace]:
     return list(dict.fromkeys(found))
 
 
-def needles(texts: Iterable[str], most: int = MOST) -> list[str]:
+def needles(texts: Iterable[str]) -> list[str]:
     """What to look for: sentences of at least five words, evenly chosen from all texts."""
     pieces = (
         piece for text in texts for span in sentence_spans(text) for piece in _ends(span.of(text))
     )
-    return evenly(list(dict.fromkeys(pieces)), most)
+    return evenly(list(dict.fromkeys(pieces)), MOST)
 
 
 def evenly(items: Sequence[str], most: int) -> list[str]:

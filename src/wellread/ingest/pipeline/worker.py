@@ -245,11 +245,10 @@ def _instructions(machine: int, refused: tuple[int, ...]) -> bytes:
     return b"".join(struct.pack("=HBBI", *line) for line in lines)
 
 
-def started_with(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+def started_with() -> dict[str, str]:
     """The environment that a parser process is started with: one thread for each."""
-    kept = parser_environment(os.environ if environ is None else environ)
     # The pool decides how much runs at a time.
-    return {**kept, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    return {**parser_environment(os.environ), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
 if __name__ == "__main__":

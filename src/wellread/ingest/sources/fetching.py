@@ -52,8 +52,6 @@ class Fetched:
     url: str
     name: str
     data: bytes
-    content_type: str = ""
-    charset: str = ""
     etag: str = ""
     last_modified: str = ""
 
@@ -206,8 +204,6 @@ def _outcome(address: httpx.URL, answer: Answer, *, conditional: bool) -> Fetche
         url=str(address),
         name=file_name(address, type_),
         data=as_utf8(answer.data, type_, named),
-        content_type=type_,
-        charset=named,
         etag=etag,
         last_modified=modified,
     )
