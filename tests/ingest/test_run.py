@@ -20,8 +20,9 @@ from wellread.ask.retrieve.search import search
 from wellread.errors import ModelError, StoreError
 from wellread.ingest import run
 from wellread.ingest.integrity.verify import verify
-from wellread.ingest.pipeline import kinds, readers
+from wellread.ingest.loaders.kind_table import LOADERS
 from wellread.ingest.pipeline import parse as parsing
+from wellread.ingest.pipeline import readers
 from wellread.ingest.pipeline.commit import writing
 from wellread.ingest.pipeline.job_log import Progress, Report
 from wellread.ingest.pipeline.parse import Parsed, ParseRequest, parse
@@ -325,8 +326,8 @@ def test_a_newer_loader_reads_its_files_again_and_only_them(
     (folder / "ferry.txt").write_text(FERRY)
     (folder / "mill.md").write_text(MILL)
     add(kb, [str(folder)])
-    newer = replace(kinds.LOADERS["text"], version="newer")
-    monkeypatch.setitem(kinds.LOADERS, "text", newer)
+    newer = replace(LOADERS["text"], version="newer")
+    monkeypatch.setitem(LOADERS, "text", newer)
     monkeypatch.setattr(readers, "WorkerPool", InlinePool)
     assert statuses(add(kb, [str(folder)])) == {"ferry.txt": "updated", "mill.md": "unchanged"}
     assert kb.catalogue.sources("default")[(folder / "ferry.txt").as_uri()].loader == "text/newer"
