@@ -27,11 +27,11 @@ from wellread.ingest.loaders.text.html_blocks import (
     ancestors,
     blocks_of,
     heading_box,
+    mark_hidden,
     tag_of,
     visible_text,
     write_blocks,
 )
-from wellread.ingest.loaders.text.html_hidden import mark_hidden
 from wellread.types import Document
 
 HOME_SHARE = 0.1  # of the chosen letters, that may stand outside the element around the text
