@@ -35,7 +35,10 @@ class Sync:
         self.runs: queue.Queue[tuple[list[str], list[str]]] = queue.Queue()
         self.problems: list[Exception] = []
 
-    def __call__(self, kb: KnowledgeBase, inputs: Sequence[str], *, collection: str) -> Report:
+    def __call__(
+        self, kb: KnowledgeBase, inputs: Sequence[str], *, collection: str, changed_only: bool
+    ) -> Report:
+        assert changed_only
         found = find_files(inputs, kb.settings.sources.exclude)
         self.runs.put((list(inputs), [Path(item.uri).name for item in found]))
         if self.problems:
@@ -166,7 +169,7 @@ def test_with_the_run_that_it_is_made_for(root: Path, tmp_path: Path) -> None:
     try:
         assert reports.get(timeout=PATIENCE).counts()["added"] == 1
         (root / "b.md").write_text("# Lakes\n\nThe lake is deep here.")
-        assert reports.get(timeout=PATIENCE).counts()["added"] == 1
+        assert [row.status for row in reports.get(timeout=PATIENCE).rows] == ["added"]
         (root / "a.md").unlink()
         assert reports.get(timeout=PATIENCE).counts()["removed"] == 1
         assert [document.title for document in kb.catalogue.documents("c")] == ["Lakes"]

@@ -59,6 +59,7 @@ class Order:
     inputs: tuple[Input, ...]
     collection: str
     settings: Path | None = None
+    changed_only: bool = False
 
 
 class Syncing(TypedDict, total=False):
@@ -66,11 +67,14 @@ class Syncing(TypedDict, total=False):
 
     collection: str
     on_progress: OnProgress | None
+    changed_only: bool
 
 
-class Adding(Syncing, total=False):
+class Adding(TypedDict, total=False):
     """What ``add`` may be told beside its inputs."""
 
+    collection: str
+    on_progress: OnProgress | None
     settings: Path | None
 
 
@@ -104,16 +108,22 @@ def sync(
     *,
     collection: str = "default",
     on_progress: OnProgress | None = None,
+    changed_only: bool = False,
 ) -> Report:
     """``add``, and remove what an earlier run found under these inputs and is there no more.
 
     Nothing is removed under an input that cannot be read, or that is suddenly empty (a disk that
     is not mounted); the report says so.
 
+    Args:
+        changed_only: report and log no source that is unchanged.
+
     Raises:
         StoreError, ModelError, SettingsError: as ``add``.
     """
-    order = Order(action="sync", inputs=_lasting(inputs), collection=collection)
+    order = Order(
+        action="sync", inputs=_lasting(inputs), collection=collection, changed_only=changed_only
+    )
     return _one_run(kb, order, on_progress)
 
 
@@ -166,7 +176,7 @@ class _Run:
         self.tokens = kb.live().tokens
         self.window = Window(self.tokens)
         self.results: list[JobItem] = []
-        self.written = self.vectors = self.unfolded = 0
+        self.written = self.vectors = self.unfolded = self.unnoted = 0
         paths = [given for given in order.inputs if isinstance(given, str)]
         sources = kb.settings.sources
         self.found = find_files(order.inputs, sources.exclude, follow_links=sources.follow_links)
@@ -266,6 +276,9 @@ class _Run:
         self.vectors += passages
 
     def _note(self, result: JobItem) -> None:
+        if result.status == "unchanged" and self.asked.changed_only:
+            self.unnoted += 1
+            return
         self.results.append(result)
         self.log.note(result)
 
@@ -273,7 +286,7 @@ class _Run:
         return self.log.look(self._progress())
 
     def _progress(self, current: str = "") -> Progress:
-        done = len(self.results) + len(self.window.results)
+        done = self.unnoted + len(self.results) + len(self.window.results)
         total = max(len(self.found) + len(self.readers.came_up), done)
         return Progress(
             sources_total=total,

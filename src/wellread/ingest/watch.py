@@ -124,7 +124,7 @@ class _Watch:
         try:
             report = None
             if chosen and (files or pages):
-                report = self.run(self.kb, chosen, collection=self.collection)
+                report = self.run(self.kb, chosen, collection=self.collection, changed_only=True)
         except FingerprintError:
             raise
         except (StoreError, ModelError) as error:
