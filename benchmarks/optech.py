@@ -24,7 +24,7 @@ from benchmarks.record import save
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.pipeline import kinds
 from wellread.ingest.settings.collection import CollectionSettings
-from wellread.ingest.settings.mapping import SourceRules, tree_edges
+from wellread.ingest.settings.mapping import SourceRules
 from wellread.ingest.sources.discover import FoundFile, find_files
 from wellread.types import Document, Span
 from wellread.values.locators import Marks
@@ -79,11 +79,10 @@ def read(root: Path, settings_file: str) -> Archive:
     settings = CollectionSettings.read(EXAMPLES / settings_file)
     found = [one for one in find_files([str(root)], ()) if isinstance(one, FoundFile)]
     files = [(one.path.relative_to(root).as_posix(), one.path) for one in found]
-    from_trees = tree_edges(settings, files).edges
     documents: dict[str, list[Document]] = {}
     for relative, path in files:
-        rule, edges = settings.rule_for(relative), from_trees.get(relative, ())
-        reading = SourceRules(rule=rule, relative=relative, edges=edges) if rule else None
+        rule = settings.rule_for(relative)
+        reading = SourceRules(rule=rule, relative=relative) if rule else None
         source = source_of(path)
         if kinds.loader_name(source, reading):
             documents[relative] = kinds.load(source, LoaderLimits(), reading)
@@ -193,17 +192,14 @@ def pattern_links(archive: Archive, root: Path) -> dict[str, Any]:
     tree = archive.edges("part_of")
     dangling = Counter(
         target
-        for kind in ("links_to", "uses_term", "part_of", "followed_by")
+        for kind in ("links_to", "uses_term", "part_of")
         for _, target in archive.edges(kind)
         if target not in known
     )
     return {
         "links in the sources": dict(count),
         "without an edge": lost[:LISTED],
-        "edges": {
-            kind: len(archive.edges(kind))
-            for kind in ("links_to", "uses_term", "part_of", "followed_by")
-        },
+        "edges": {kind: len(archive.edges(kind)) for kind in ("links_to", "uses_term", "part_of")},
         "to something that is not there": dict(dangling),
         "patterns": len(patterns),
         "with their group": sum(bool(one.taxonomy.get("group")) for one in patterns),

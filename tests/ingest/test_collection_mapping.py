@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +10,7 @@ from wellread.errors import SourceError
 from wellread.ingest.loaders.base import ENTRIES, LoaderLimits, Source
 from wellread.ingest.pipeline import kinds
 from wellread.ingest.settings.collection import CollectionSettings
-from wellread.ingest.settings.mapping import SourceRules, tree_edges
+from wellread.ingest.settings.mapping import SourceRules
 from wellread.types import Document, Relation
 
 SETTINGS = r"""
@@ -20,7 +18,6 @@ relations:
   see_also: {inverse: see_also}
   shown_in: {inverse: shows}
   part_of: {inverse: has_part}
-  before: {inverse: after}
   names: {inverse: named_in}
   talk_on: {inverse: talked_about_in}
 rules:
@@ -38,6 +35,7 @@ rules:
     relations:
       - {type: see_also, from: related.link, pattern: "boat (?P<target>.+)"}
       - {type: shown_in, from: exhibits.*.hall, target: "hall-{value}"}
+      - {type: part_of, target: "{file.folder}"}
     links:
       - {type: names, label: "(?i)boat (?P<target>.+)"}
       - {type: names, href: "term:(?P<target>.+)", target: "term/{target}"}
@@ -64,8 +62,6 @@ rules:
     skip: true
   - match: plain/*.md
     taxonomy: {}
-hierarchies:
-  - {file: tree.yaml, children: below, relation: part_of, next: before}
 """
 
 BOAT = """---
@@ -147,29 +143,21 @@ def source_of(path: str, text: str) -> Source:
     return Source(uri=f"file:///m/{path}", name=name, data=text.encode(), collection="museum")
 
 
-def loaded(path: str, text: str, edges: tuple[Relation, ...] = ()) -> list[Document]:
+def loaded(path: str, text: str) -> list[Document]:
     """As a worker does it: the reading comes as plain JSON."""
     rule = settings().rule_for(path)
     if rule is None:
         return kinds.load(source_of(path, text), LoaderLimits())
-    made = SourceRules(rule=rule, relative=path, edges=edges)
+    made = SourceRules(rule=rule, relative=path)
     reading = SourceRules.from_plain(json.loads(json.dumps(made.to_plain())))
     assert reading.identity == made.identity
     return kinds.load(source_of(path, text), LoaderLimits(), reading)
 
 
-def reader_of(path: str, edges: tuple[Relation, ...] = ()) -> SourceRules:
+def reader_of(path: str) -> SourceRules:
     rule = settings().rule_for(path)
     assert rule is not None
-    return SourceRules(rule=rule, relative=path, edges=edges)
-
-
-def written(folder: Path, files: Mapping[str, str]) -> list[tuple[str, Path]]:
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    return [(name, folder / name) for name in files]
+    return SourceRules(rule=rule, relative=path)
 
 
 def test_fields_of_others_become_ours() -> None:
@@ -190,6 +178,7 @@ def test_edges_come_from_fields_and_links() -> None:
         Relation(type="see_also", target="Wave"),
         Relation(type="shown_in", target="hall-3"),
         Relation(type="shown_in", target="hall-5"),
+        Relation(type="part_of", target="cutter"),
         Relation(type="names", target="wave"),
         Relation(type="names", target="term/jib"),
         Relation(type="names", target="Tern"),
@@ -250,63 +239,6 @@ def test_a_talk_has_its_player_and_the_note_it_is_about() -> None:
     assert talk.media_url == "https://media.example/1.mp3"
     assert talk.entity is not None
     assert talk.entity.relations == (Relation(type="talk_on", target="/notes/1/"),)
-
-
-def test_a_changed_tree_changes_how_its_nodes_are_read(tmp_path: Path) -> None:
-    names = ("ida", "wave", "tern")
-    boats = {f"boats/cutter/{name}.md": "A boat.\n" for name in names}
-    tree = "below: [{id: fleet, below: [ida, wave]}, {id: yard, below: [tern]}]\n"
-    files = written(tmp_path, {**boats, "tree.yaml": tree})
-    before = tree_edges(settings(), files).edges
-    written(tmp_path, {"tree.yaml": tree.replace("yard", "quay")})
-    after = tree_edges(settings(), files).edges
-
-    changed = [
-        name
-        for name in boats
-        if reader_of(name, before[name]).identity != reader_of(name, after[name]).identity
-    ]
-    assert changed == ["boats/cutter/tern.md"]
-    assert settings().rule_for("free.md") is None
-
-
-def test_a_tree_of_ids_gives_edges(tmp_path: Path) -> None:
-    tree = "below:\n  - solo\n  - id: fleet\n    below: [ida, {id: wave}, tern]\n"
-    names = ("ida", "wave", "tern", "solo")
-    boats = {f"boats/cutter/{name}.md": "A boat.\n" for name in names}
-    from_tree = tree_edges(settings(), written(tmp_path, {**boats, "tree.yaml": tree})).edges
-    edges = {
-        name: [(one.type, one.target) for one in document.entity.relations]
-        for name in names
-        for document in loaded(
-            f"boats/cutter/{name}.md", "A boat.\n", from_tree.get(f"boats/cutter/{name}.md", ())
-        )
-        if document.entity
-    }
-    assert edges == {
-        "ida": [("part_of", "fleet"), ("before", "wave")],
-        "wave": [("part_of", "fleet"), ("before", "tern")],
-        "tern": [("part_of", "fleet")],
-        "solo": [],
-    }
-
-
-def test_ids_that_stand_in_the_files_are_found_for_a_tree(tmp_path: Path) -> None:
-    tree = "below: [{id: shelf, below: [/notes/1/, /notes/2/]}]\n"
-    files = written(tmp_path, {"notes/1.md": NOTE, "tree.yaml": tree})
-    (tmp_path / "notes" / "2.md").write_bytes(b"\xff\xfe\xff")
-    files += [("notes/2.md", tmp_path / "notes" / "2.md"), ("notes/3.md", tmp_path / "none.md")]
-    assert tree_edges(settings(), files).edges == {
-        "notes/1.md": (
-            Relation(type="part_of", target="shelf"),
-            Relation(type="before", target="/notes/2/"),
-        )
-    }
-
-
-def test_a_broken_tree_gives_nothing(tmp_path: Path) -> None:
-    files = written(tmp_path, {"boats/cutter/ida.md": "A boat.\n", "tree.yaml": "a: [\n"})
-    assert tree_edges(settings(), files).edges == {}
 
 
 def test_a_folded_tree_of_lists_is_not_unfolded() -> None:

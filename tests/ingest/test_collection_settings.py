@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from wellread.errors import SettingsError
-from wellread.ingest.settings.collection import CollectionSettings, Hierarchy, Rule
+from wellread.ingest.settings.collection import CollectionSettings, Rule
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "collections"
 
@@ -87,6 +87,10 @@ def test_an_empty_file_says_nothing() -> None:
             "line 3: rules.0.published_at.0: give the name of a field",
         ),
         (
+            "rules:\n  - match: a\n    id: x\n    relations: [{type: kin}]\n",
+            "give from, target or both",
+        ),
+        (
             "rules:\n  - match: a\n    id: x\n    relations: [{type: kin, from: f}]\n",
             "relations does not declare kin",
         ),
@@ -99,6 +103,7 @@ def test_a_mistake_is_told_with_its_place(text: str, told: str) -> None:
 
 
 def test_stored_settings_of_another_release_are_refused() -> None:
+    assert CollectionSettings.from_plain({"hierarchies": [{"file": "a"}]}) == CollectionSettings()
     with pytest.raises(SettingsError, match=r"rules\.0\.colour"):
         CollectionSettings.from_plain({"rules": [{"match": ["a"], "colour": "red"}]})
 
@@ -118,9 +123,9 @@ def test_the_examples_are_right(name: str) -> None:
 def test_the_reference_is_right_and_whole() -> None:
     page = (EXAMPLES.parents[1] / "docs" / "collections.md").read_text(encoding="utf-8")
     examples = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
-    assert len(examples) == 2
+    assert len(examples) == 1
     for example in examples:
         assert parse(example).relations
     told = set(re.findall(r"`(\w+)`|^ *(?:- )?(\w+):", page, re.MULTILINE))
-    known = {*Rule.model_fields, *Hierarchy.model_fields, *CollectionSettings.model_fields}
+    known = {*Rule.model_fields, *CollectionSettings.model_fields}
     assert known - {name for pair in told for name in pair} == set()

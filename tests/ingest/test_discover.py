@@ -203,7 +203,6 @@ def test_odd_names_are_found_and_their_addresses_lead_back(root: Path) -> None:
         itself = replace(item, root=item.uri)
         assert find_files([str(item.path)], ()) == [itself]
         assert find_files([item.uri], ()) == [itself]
-        assert find_files([str(root)], (), only=[item.uri]) == [item]
 
 
 @pytest.mark.parametrize("name", ["nowhere.md", "x" * 300, "deep/" * 1_500 + "x", "a\0b"])
@@ -229,15 +228,6 @@ def test_every_folder_may_have_its_own_ignore_file(root: Path) -> None:
     assert names(root, root) == ["top.md", "x.log"]  # what is left out is not opened at all
 
 
-def test_a_wrong_pattern_further_in_keeps_that_folder_out(root: Path) -> None:
-    make(root, "a/private.md", "a/b/x.md", "c.md")
-    (root / "a/.wellreadignore").write_text("private.md\n[z-a]\n")
-    found = find_files([str(root)], USUAL)
-    assert [item.uri.rsplit("/", 1)[-1] for item in found] == ["a", "c.md"]
-    assert "a pattern of .wellreadignore is wrong" in reasons(root)["a"]
-    assert "a pattern of sources.exclude is wrong" in str(find_files([str(root)], ["[z-a]"])[0])
-
-
 def test_every_source_knows_the_input_it_was_found_under(root: Path) -> None:
     make(root, "a/x.md", "b/y.md", "c.md")
     inputs = [str(root / "a"), f"{root}/*.md", str(root / "b/y.md"), "https://x.example"]
@@ -251,41 +241,6 @@ def test_every_source_knows_the_input_it_was_found_under(root: Path) -> None:
         "y.md": (root / "b/y.md").as_uri(),
         "https://x.example/": "https://x.example/",
     }
-
-
-def test_only_what_was_chosen_is_looked_at(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make(root, "a/x.md", "a/deep/y.md", "ab/z.md", "c/.wellreadignore", "c/w.log", "c/v.md")
-    (root / "c/.wellreadignore").write_text("*.log")
-
-    def only(*chosen: str) -> list[str]:
-        found = find_files([str(root)], USUAL, only=[(root / name).as_uri() for name in chosen])
-        return [item.uri.removeprefix(root.as_uri() + "/") for item in found]
-
-    assert only("a/x.md") == ["a/x.md"]
-    assert only("a") == ["a/deep/y.md", "a/x.md"]
-    assert only("c/w.log", "c/v.md", "nowhere/x", "ab/z.md") == ["ab/z.md", "c/v.md"]
-    assert only(".") == ["a/deep/y.md", "a/x.md", "ab/z.md", "c/v.md"]
-    assert only() == []
-    real = os.scandir
-    opened: list[str] = []
-
-    def scandir(path: str) -> object:
-        opened.append(os.path.relpath(path, root))
-        return real(path)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(os, "scandir", scandir)
-        assert only("a/deep/y.md") == ["a/deep/y.md"]
-    assert opened == [".", "a", "a/deep"]
-
-
-def test_of_what_was_not_chosen_only_a_broken_way_there_is_told(root: Path) -> None:
-    make(root, "a/x.md", "b/y.md")
-    (root / "a/.wellreadignore").write_text("[z-a]")
-    inputs = [str(root), str(root / "nowhere"), "ftp://x.example"]
-    found = find_files(inputs, USUAL, only=[(root / "a/x.md").as_uri()])
-    assert [item.uri for item in found] == [(root / "a").as_uri()]
-    assert find_files(inputs, USUAL, only=[(root / "b/z.md").as_uri()]) == []
 
 
 def test_deep_folders_end_in_a_reason(root: Path) -> None:
@@ -338,8 +293,6 @@ def test_a_list_of_feeds_stands_for_its_feeds(root: Path) -> None:
     (refused,) = (item for item in found if isinstance(item, SourceError))
     assert "a user name or a password" in refused.reason
     assert [item for item in find_files([str(root)], USUAL) if isinstance(item, FoundPage)] == pages
-    assert len(find_files([str(path)], USUAL, only=[path.as_uri()])) == 2
-    assert find_files([str(path)], USUAL, only=["http://b.example/rss"]) == pages[:1]
 
 
 def test_a_list_without_feeds_is_an_error(root: Path) -> None:

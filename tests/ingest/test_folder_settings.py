@@ -65,7 +65,7 @@ def test_settings_in_a_folder_hold_for_that_folder_alone(
     path = settings_in(theirs, KEEPS)
     report = add(kb, [str(theirs), str(mine)])
     assert entities(kb) == {"theirs/oak", "theirs/elm"}
-    assert report.notes == (f"{path} holds for its folder: 1 rules, 1 types of relations",)
+    assert report.notes == (f"{path} holds for its folder",)
     (mine / "ash.md").write_text("The ash bends.\n")
     add(kb, [str(mine)])
     (theirs / "ash.md").write_text("The ash bends.\n")
@@ -88,7 +88,7 @@ def test_files_that_settings_in_a_folder_leave_out_go_and_are_told(
     report = sync(kb, [str(theirs)])
     assert rows(report.rows, "removed") == ["elm.md"]
     assert entities(kb) == {"theirs/oak"}
-    assert report.notes[0].endswith("1 files left out")
+    assert report.notes[0].endswith("holds for its folder")
     assert sync(kb, [str(theirs)]).counts()["removed"] == 0
 
 

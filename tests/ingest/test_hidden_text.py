@@ -15,7 +15,7 @@ from pptx import Presentation
 from reportlab.pdfgen.canvas import Canvas
 
 from wellread.ingest.loaders.base import LoaderLimits
-from wellread.ingest.pipeline import kinds
+from wellread.ingest.loaders.kind_table import LOADERS
 from wellread.testing.loader import source_of
 
 SEEN = "The mooring fee is due in March, and the desk in the harbour office takes it in cash."
@@ -24,7 +24,7 @@ PLANT = "The mooring fee is ninety crowns."
 
 def read(kind: str, data: bytes) -> str:
     name = f"fees.{kind}"
-    entry = kinds.LOADERS["html" if kind == "html" else kind]
+    entry = LOADERS["html" if kind == "html" else kind]
     return "\n".join(one.text for one in entry.function(source_of(name, data), LoaderLimits()))
 
 

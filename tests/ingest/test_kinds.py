@@ -7,7 +7,6 @@ from html import escape
 
 import pytest
 
-from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits
 from wellread.ingest.pipeline import kinds
 from wellread.testing.loader import source_of
@@ -69,14 +68,6 @@ def test_a_page_that_declares_its_charset_is_read() -> None:
     page = '<html><head><meta charset="windows-1252"></head><body><p>Café „Kai“</p></body></html>'
     (document,) = kinds.load(source_of("a.html", page.encode("windows-1252")), LoaderLimits())
     assert "Café „Kai“" in document.text
-
-
-@pytest.mark.parametrize("note", ["coding: no-such-thing\n", "coding: ascii\n"])
-def test_other_bytes_are_refused_with_the_line(note: str) -> None:
-    data = note.encode() + "One\nTwo\nCafé\n".encode("latin-1")
-    line = 3 + note.count("\n")
-    with pytest.raises(SourceError, match=rf"not UTF-8 \(line {line}\): save it as UTF-8"):
-        kinds.load(source_of("a.txt", data), LoaderLimits())
 
 
 _CODE = "<script>hide()</script><style>hide{}</style><template>hide</template>"

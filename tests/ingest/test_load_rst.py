@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from docutils.parsers.rst import roles
 
 from wellread.ingest.loaders.base import LoaderLimits
 from wellread.ingest.pipeline import kinds
@@ -201,14 +200,6 @@ def test_nothing_is_read_from_elsewhere(tmp_path: Path, directive: str) -> None:
     assert "secret, secret" not in text
     assert text.startswith("Before.")
     assert text.endswith("After.")
-
-
-def test_what_one_file_defines_is_unknown_to_the_next() -> None:
-    role = "See :sea:`the quay <quay>`.\n"
-    before = load(role).text
-    load(".. role:: sea\n\n.. default-role:: sea\n\n" + role)
-    assert load(role).text == before == "See the quay."
-    assert "sea" not in roles._roles
 
 
 def test_a_date_is_not_that_of_reading() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import platform
 import random
 import signal
 import sqlite3
@@ -249,14 +248,6 @@ def test_nothing_to_do(home: Path, tmp_path: Path) -> None:
         check_settled(kb, NEW, [1])
 
 
-def test_a_run_that_was_killed_after_the_switch_is_told_as_interrupted(home: Path) -> None:
-    with shaped(home, OLD) as kb:
-        lost = kb.catalogue.jobs.start("reindex", "", [], platform.node(), 1)
-        assert not reindex(kb).switched
-        assert {job.id: job.state for job in kb.catalogue.jobs.newest()}[lost.id] == "interrupted"
-        assert verify(kb).problems == ()
-
-
 def test_there_and_back_again(home: Path) -> None:
     """The first table's name comes back; nobody mistakes the new table for the old one."""
     with shaped(home, OLD) as other:
@@ -326,24 +317,6 @@ def test_cancelled_and_resumed(home: Path, small_windows: None) -> None:
         check_settled(kb, NEW, range(FILES))
 
 
-def test_cancelled_from_elsewhere(
-    home: Path, small_windows: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("wellread.ingest.pipeline.job_log.SECONDS_BETWEEN", 0.0)
-    with shaped(home, NEW) as kb, shaped(home, NEW) as other:
-
-        def cancel(progress: ReindexProgress) -> None:
-            for job in other.catalogue.jobs.newest(5, "running"):
-                assert other.catalogue.jobs.cancel(job.id)
-
-        report = reindex(kb, on_progress=cancel)
-        assert report.cancelled
-        job = kb.catalogue.jobs.get(report.job_id)
-        assert job is not None
-        assert job.state == "cancelled"
-        assert shape_of(kb) == OLD
-
-
 def test_what_changed_while_half_made(home: Path, small_windows: None) -> None:
     """Changed, deleted, new, and changed in its facts only: all as they are at the end."""
     with shaped(home, NEW) as kb:
@@ -398,14 +371,6 @@ def test_the_settings_change_again(home: Path, small_windows: None) -> None:
         assert report.switched
         assert report.embedded == report.passages
         check_settled(kb, THIRD, range(FILES))
-
-
-def test_the_settings_change_back(home: Path, small_windows: None) -> None:
-    with shaped(home, NEW) as kb:
-        half_made(kb)
-    with shaped(home, OLD) as kb:
-        assert not reindex(kb).switched
-        check_settled(kb, OLD, range(FILES))
 
 
 def test_rows_that_got_lost_are_written_again(home: Path, small_windows: None) -> None:

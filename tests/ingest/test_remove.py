@@ -19,7 +19,6 @@ from wellread.ingest.integrity.verify import verify
 from wellread.ingest.pipeline.commit import index_rows
 from wellread.ingest.remove import (
     INDEX_ROWS,
-    Named,
     RemoveReport,
     remove_collection,
     remove_documents,
@@ -151,9 +150,8 @@ def test_a_relative_path_is_taken_from_here(
 ) -> None:
     monkeypatch.chdir(papers)
     found = resolve(kb, "default", ["boats", "mill.txt", "boats/ferry.txt"])
-    assert found == Named(
-        sources=((papers / "boats/ferry.txt").as_uri(), (papers / "mill.txt").as_uri())
-    )
+    uris = [(papers / name).as_uri() for name in ("boats/ferry.txt", "mill.txt")]
+    assert found == (uris, [])
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,9 @@ from wellread.ask.retrieve.search import search
 from wellread.errors import ModelError, StoreError
 from wellread.ingest import run
 from wellread.ingest.integrity.verify import verify
-from wellread.ingest.pipeline import kinds, readers
+from wellread.ingest.loaders.kind_table import LOADERS
 from wellread.ingest.pipeline import parse as parsing
+from wellread.ingest.pipeline import readers
 from wellread.ingest.pipeline.commit import writing
 from wellread.ingest.pipeline.job_log import Progress, Report
 from wellread.ingest.pipeline.parse import Parsed, ParseRequest, parse
@@ -273,26 +274,6 @@ def test_two_feeds_may_carry_the_same_entry(kb: KnowledgeBase, folder: Path) -> 
     assert_in_step(kb)
 
 
-def test_collections_do_not_touch_each_other(kb: KnowledgeBase, folder: Path) -> None:
-    (folder / "ferry.txt").write_text(FERRY)
-    add(kb, [str(folder)], collection="one")
-    assert add(kb, [str(folder)], collection="two").counts()["added"] == 1
-    assert [(one.collection, one.documents) for one in kb.catalogue.stats()] == [
-        ("one", 1),
-        ("two", 1),
-    ]
-    assert_in_step(kb)
-
-
-def test_a_name_that_is_not_utf_8_does_no_harm(kb: KnowledgeBase, folder: Path) -> None:
-    name = os.fsdecode(b"caf\xe9 menu.txt")
-    (folder / name).write_text(FERRY)
-    (folder / "mill.txt").write_text(MILL)
-    assert add(kb, [str(folder)]).counts()["added"] == 2
-    assert found(kb, "osprey") == [FERRY.strip()]
-    assert add(kb, [str(folder)]).counts()["unchanged"] == 2
-
-
 # --- failures --------------------------------------------------------------------------------
 
 
@@ -345,8 +326,8 @@ def test_a_newer_loader_reads_its_files_again_and_only_them(
     (folder / "ferry.txt").write_text(FERRY)
     (folder / "mill.md").write_text(MILL)
     add(kb, [str(folder)])
-    newer = replace(kinds.LOADERS["text"], version="newer")
-    monkeypatch.setitem(kinds.LOADERS, "text", newer)
+    newer = replace(LOADERS["text"], version="newer")
+    monkeypatch.setitem(LOADERS, "text", newer)
     monkeypatch.setattr(readers, "WorkerPool", InlinePool)
     assert statuses(add(kb, [str(folder)])) == {"ferry.txt": "updated", "mill.md": "unchanged"}
     assert kb.catalogue.sources("default")[(folder / "ferry.txt").as_uri()].loader == "text/newer"

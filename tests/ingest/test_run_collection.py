@@ -104,36 +104,3 @@ def test_a_broken_settings_file_stops_the_run_before_it_writes(
     assert kb.catalogue.documents("default") == []
     assert kb.catalogue.jobs.newest()[0].state == "failed"
     assert kb.catalogue.collection_settings.settings("default") is None
-
-
-HOSTILE = """
-relations:
-  part_of: {inverse: has_part}
-rules:
-  - match: notes/*.md
-    id: "{permalink}"
-hierarchies:
-  - {file: tree.yaml, relation: part_of}
-  - {file: deep.yaml, relation: part_of}
-"""
-
-
-def test_what_is_read_ahead_is_read_under_limits(kb: KnowledgeBase, tmp_path: Path) -> None:
-    """Front matter and a tree that are nested a hundred thousand deep."""
-    made = tmp_path / "wood"
-    for name, text in {
-        "notes/deep.md": f"---\npermalink: deep\nx: {'[' * 100_000}\n---\nWords.\n",
-        "notes/good.md": "---\npermalink: good\n---\n# Ropes\n\nNew ropes.\n",
-        "tree.yaml": "children: [{id: shelf, children: [good]}]\n",
-        "deep.yaml": "[" * 100_000,
-    }.items():
-        (made / name).parent.mkdir(parents=True, exist_ok=True)
-        (made / name).write_text(text)
-    path = tmp_path / "wood.yaml"
-    path.write_text(HOSTILE)
-    report = add(kb, [str(made)], settings=path)
-    fared = {Path(row.uri).name: row.status for row in report.rows}
-    assert (fared["deep.md"], fared["deep.yaml"]) == ("failed", "skipped")
-    assert fared["good.md"] == "added"
-    (edge,) = kb.catalogue.graph.edges(["default"])
-    assert (edge.source, edge.type, edge.target) == ("good", "part_of", "shelf")

@@ -1,8 +1,6 @@
-"""Counts and postings in sorted arrays say what dicts would."""
+"""Postings in sorted arrays say what dicts would."""
 
 from __future__ import annotations
-
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -10,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from wellread.ingest.joining import story_clusters
-from wellread.ingest.joining.story_clusters import Postings, Tally
+from wellread.ingest.joining.story_clusters import Postings
 
 # Few codes, so that they meet; the ends of what a code may be among them.
 CODES = st.sampled_from([0, 1, 2, 3, 7, 2**32 - 1, 2**63, 2**64 - 1])
@@ -20,16 +18,6 @@ SHARED_FIXTURE = settings(suppress_health_check=[HealthCheck.function_scoped_fix
 @pytest.fixture(autouse=True)
 def often_merged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(story_clusters, "LEAST_MERGED", 4)
-
-
-@SHARED_FIXTURE
-@given(st.lists(st.lists(CODES, max_size=6), max_size=12), st.lists(CODES, max_size=6))
-def test_a_code_was_added_so_often(added: list[list[int]], asked: list[int]) -> None:
-    tally, plain = Tally(), Counter[int]()
-    for codes in added:
-        tally.add(codes)
-        plain.update(codes)
-    assert tally.of(asked) == [plain[code] for code in asked]
 
 
 def filled(added: list[dict[int, float]]) -> Postings:

@@ -14,7 +14,14 @@ from sqlalchemy import JSON, Boolean, Float, Integer, LargeBinary, String
 
 from wellread.codec import marks_to_blob
 from wellread.ingest import backup
-from wellread.ingest.integrity.purge import Trace, find_traces, needles, said_elsewhere, traces
+from wellread.ingest.integrity.purge import (
+    Trace,
+    evenly,
+    find_traces,
+    needles,
+    said_elsewhere,
+    traces,
+)
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.kb.home_catalogue import CATALOGUE_FILE
@@ -228,10 +235,10 @@ def test_what_is_there_is_found_in_three_ways(shared: KnowledgeBase) -> None:
 def test_sentences_are_chosen_evenly_from_all_texts() -> None:
     texts = [" ".join(f"This is sentence {n} of {k}." for n in range(50)) for k in range(10)]
     assert len(needles(texts)) == 400
-    chosen = needles(texts, most=20)
+    chosen = evenly(needles(texts), 20)
     assert len(chosen) == 20
     assert {words.split()[-1] for words in chosen} == {f"{k}." for k in range(10)}
-    assert needles(texts[:1], most=100) == [f"This is sentence {n} of 0." for n in range(50)]
+    assert needles(texts[:1]) == [f"This is sentence {n} of 0." for n in range(50)]
 
 
 def test_of_a_long_sentence_both_ends_are_looked_for() -> None:

@@ -25,8 +25,6 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.kb.index_parts import INDEX_FOLDER
 from wellread.store.base import Fingerprint, IndexKey
-from wellread.store.catalogue.documents.integrity import Integrity
-from wellread.store.catalogue.documents.lookup import Body
 from wellread.store.index import lance_tables
 from wellread.store.index.lance_tables import table_name
 from wellread.testing.embedding import ReadableEmbedder
@@ -249,16 +247,6 @@ def test_rows_without_a_vector_that_nobody_owes_get_one(
     check(kb, (damage.NO_VECTOR, mill[0]))
 
 
-def test_vectors_that_are_owed_are_no_problem(kb: KnowledgeBase, mill: tuple[str, str]) -> None:
-    document = kb.catalogue.document(mill[0])
-    assert document is not None
-    kb.index.write(index_rows(document, kb.catalogue.passages_of([mill[0]])), None)
-    kb.catalogue.integrity.owe([mill])
-    report = verify(kb)
-    assert report.problems == ()
-    assert report.counts["passages that wait for their vectors"] == 2
-
-
 def test_debts_that_were_paid_are_struck_out(kb: KnowledgeBase, mill: tuple[str, str]) -> None:
     kb.catalogue.integrity.owe([mill])
     check(kb, (damage.PAID, mill[0]))
@@ -313,14 +301,6 @@ def test_damaged_search_structures_are_made_anew(
         assert len(repaired.problems) == len(found.problems)
         assert search(damaged, "ferry", Filters(), mode="text")
         assert verify(damaged).problems == ()
-
-
-def test_a_passage_that_a_search_by_words_misses_is_told(
-    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(type(kb.index), "search_text", lambda *_, **__: [])
-    ((kind, subject, _),) = kinds(verify(kb))
-    assert (kind, subject) == (damage.UNSEARCHABLE, "words")
 
 
 def test_a_note_of_an_interrupted_run_is_cleared(kb: KnowledgeBase, ferry: tuple[str, str]) -> None:
@@ -735,24 +715,3 @@ def test_mending_needs_the_writers_lock(kb: KnowledgeBase, monkeypatch: pytest.M
         assert verify(kb).clean  # looking is always possible
         with pytest.raises(StoreError, match="another process"):
             verify(kb, repair=True)
-
-
-def test_a_large_home_is_read_once_to_look_and_twice_to_mend(
-    kb: KnowledgeBase, ferry: tuple[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    integrity = type(kb.catalogue.integrity)
-    real = integrity.bodies
-    reads: list[int] = []
-
-    def bodies(self: Integrity) -> Iterator[Body]:
-        reads.append(1)
-        return real(self)
-
-    monkeypatch.setattr(integrity, "bodies", bodies)
-    verify(kb)
-    assert len(reads) == 1
-    verify(kb, repair=True)
-    assert len(reads) == 2
-    kb.index.remove([ferry])
-    verify(kb, repair=True)
-    assert len(reads) == 4

@@ -7,7 +7,6 @@ import queue
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -25,59 +24,56 @@ from wellread.store.schema.stored_values import SourceRecord
 from wellread.testing.embedding import ReadableEmbedder
 
 PATIENCE = 20.0  # seconds; a test that waits this long has failed
-Only = frozenset[str] | None
+FEED = "https://x.example/feed"
+SOON: Mapping[str, Mapping[str, object]] = {"web": {"poll_minutes": 0.002}}
 
 
 class Sync:
     """Stands in for the run: keeps the catalogue's sources in step, and tells what was asked."""
 
     def __init__(self) -> None:
-        self.runs: queue.Queue[Only] = queue.Queue()
+        self.runs: queue.Queue[tuple[list[str], list[str]]] = queue.Queue()
         self.problems: list[Exception] = []
-        self.poll_after: dict[str, datetime] = {}
 
     def __call__(
-        self, kb: KnowledgeBase, inputs: Sequence[str], *, collection: str, only: Only
+        self, kb: KnowledgeBase, inputs: Sequence[str], *, collection: str, changed_only: bool
     ) -> Report:
+        assert changed_only
+        found = find_files(inputs, kb.settings.sources.exclude)
+        self.runs.put((list(inputs), [Path(item.uri).name for item in found]))
         if self.problems:
-            problem = self.problems.pop(0)
-            self.runs.put(only)
-            raise problem
+            raise self.problems.pop(0)
         rows = []
-        found = find_files(inputs, kb.settings.sources.exclude, only=only)
         for item in found:
             failed = isinstance(item, SourceError)
             rows.append(JobItem(uri=item.uri, status="failed" if failed else "added"))
             if not isinstance(item, SourceError):
-                kb.catalogue.record_sources([self.record(item.uri, collection, item)])
+                file = item if isinstance(item, FoundFile) else None
+                size, mtime = (file.size, file.mtime_ns) if file else (0, 0)
+                record = SourceRecord(
+                    collection=collection,
+                    uri=item.uri,
+                    root=item.root,
+                    size=size,
+                    mtime_ns=mtime,
+                    digest="d",
+                )
+                kb.catalogue.record_sources([record])
         there = {item.uri for item in found}
-        for uri in (only or frozenset()) & set(kb.catalogue.sources(collection)) - there:
-            if uri.startswith("file:"):
-                kb.catalogue.remove_sources(collection, [uri])
-        self.runs.put(only)
+        gone = [uri for uri in kb.catalogue.sources(collection) if uri not in there]
+        if len(gone) < len(kb.catalogue.sources(collection)):
+            kb.catalogue.remove_sources(collection, [uri for uri in gone if uri[:5] == "file:"])
         return Report(rows=tuple(rows), passages=0, seconds=0.0)
 
-    def record(self, uri: str, collection: str, item: object) -> SourceRecord:
-        file = item if isinstance(item, FoundFile) else None
-        return SourceRecord(
-            collection=collection,
-            uri=uri,
-            root=uri,
-            size=file.size if file else 0,
-            mtime_ns=file.mtime_ns if file else 0,
-            digest="d",
-            poll_after=self.poll_after.get(uri),
-        )
+    def next(self) -> list[str]:
+        """The names of what the next run found."""
+        return self.runs.get(timeout=PATIENCE)[1]
 
-    def next(self) -> set[str]:
-        return set(self.runs.get(timeout=PATIENCE) or ())
-
-    def until(self, fits: Callable[[set[str]], bool]) -> set[str]:
-        """Everything that was asked for from now until it fits."""
-        seen: set[str] = set()
-        while not fits(seen):
-            seen |= self.next()
-        return seen
+    def until(self, fits: Callable[[list[str]], bool]) -> list[str]:
+        """What the first run from now on found that fits."""
+        while not fits(found := self.next()):
+            continue
+        return found
 
 
 class Watching:
@@ -133,11 +129,8 @@ def begin(tmp_path: Path, sync: Sync) -> Iterator[Begin]:
         *inputs: str | os.PathLike[str],
         home: Path | None = None,
         settings: Mapping[str, Mapping[str, object]] | None = None,
-        before: Callable[[KnowledgeBase], None] | None = None,
     ) -> Watching:
         kb = open_kb(home or tmp_path / "home", overrides=settings)
-        if before:
-            before(kb)
         watching = Watching(kb, sync, *inputs)
         begun.append((watching, kb))
         return watching
@@ -148,25 +141,21 @@ def begin(tmp_path: Path, sync: Sync) -> Iterator[Begin]:
         kb.close()
 
 
-def uri(path: Path) -> str:
-    return path.as_uri()
-
-
-def test_all_is_looked_at_first_then_only_what_changes(
-    root: Path, sync: Sync, begin: Begin
-) -> None:
+def test_files_that_come_change_and_go(root: Path, sync: Sync, begin: Begin) -> None:
     (root / "a.md").write_text("a")
     watching = begin(root)
-    assert sync.next() == {uri(root)}
+    assert sync.next() == ["a.md"]
     (root / "b.md").write_text("b")
-    assert sync.until(lambda seen: uri(root / "b.md") in seen) == {uri(root / "b.md")}
+    assert sync.next() == ["a.md", "b.md"]
     (root / "a.md").write_text("a changed")
-    assert sync.until(lambda seen: uri(root / "a.md") in seen) == {uri(root / "a.md")}
+    assert sync.next() == ["a.md", "b.md"]
     (root / "a.md").unlink()
-    assert sync.until(lambda seen: uri(root / "a.md") in seen) == {uri(root / "a.md")}
+    assert sync.next() == ["b.md"]
+    odd = root / os.fsdecode(b"caf\xe9.md")
+    odd.write_text("coffee")
+    assert sync.next() == ["b.md", "caf%E9.md"]
     watching.end()
-    assert len(watching.reports) >= 4
-    assert [row.uri for row in watching.reports[0].rows] == [uri(root / "a.md")]
+    assert len(watching.reports) == 5
 
 
 def test_with_the_run_that_it_is_made_for(root: Path, tmp_path: Path) -> None:
@@ -180,7 +169,7 @@ def test_with_the_run_that_it_is_made_for(root: Path, tmp_path: Path) -> None:
     try:
         assert reports.get(timeout=PATIENCE).counts()["added"] == 1
         (root / "b.md").write_text("# Lakes\n\nThe lake is deep here.")
-        assert reports.get(timeout=PATIENCE).counts()["added"] == 1
+        assert [row.status for row in reports.get(timeout=PATIENCE).rows] == ["added"]
         (root / "a.md").unlink()
         assert reports.get(timeout=PATIENCE).counts()["removed"] == 1
         assert [document.title for document in kb.catalogue.documents("c")] == ["Lakes"]
@@ -199,110 +188,61 @@ def test_files_saved_by_replacing_them(root: Path, sync: Sync, begin: Begin) -> 
     path.write_text("a")
     (root / "other.md").write_text("not watched")
     begin(path)
-    assert sync.next() == {uri(path)}
+    assert sync.next() == ["a.md"]
     for number in range(2):
-        (root / "new").write_text(f"changed {number}")
+        (root / "new").write_text(f"changed {number} times")
         (root / "new").rename(path)
-        seen = sync.until(lambda seen: uri(path) in seen)
-        assert uri(root / "other.md") not in seen
+        assert sync.next() == ["a.md"]
 
 
-def test_folders_that_come_are_looked_at_as_a_whole(
-    root: Path, tmp_path: Path, sync: Sync, begin: Begin
-) -> None:
-    (tmp_path / "elsewhere/deep").mkdir(parents=True)
-    (tmp_path / "elsewhere/deep/x.md").write_text("x")
-    begin(root)
-    sync.next()
-    (tmp_path / "elsewhere").rename(root / "come")
-    seen = sync.until(lambda seen: any(name.startswith(uri(root / "come")) for name in seen))
-    found = find_files([str(root)], (), only=seen)
-    assert [item.uri for item in found] == [uri(root / "come/deep/x.md")]
-
-
-def test_what_is_left_out_starts_no_run(
-    root: Path, sync: Sync, begin: Begin, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("wellread.ingest.sources.file_changes.GROUP_MS", 20)
-    monkeypatch.setattr("wellread.ingest.sources.file_changes.QUIET_MS", 5)
+def test_what_is_left_out_starts_no_run(root: Path, sync: Sync, begin: Begin) -> None:
     (root / ".git").mkdir()
     (root / ".wellreadignore").write_text("*.log\n")
     (root / "a.md").write_text("a")
-    begin(root)
-    sync.next()
-    for name in ("x.log", ".git/index"):
-        (root / name).write_text("noise")
-    os.utime(root / "a.md", ns=((root / "a.md").stat().st_mtime_ns,) * 2)  # nothing new in it
-    threading.Event().wait(0.5)  # so that these are told before the next
-    (root / "b.md").write_text("b")
-    assert sync.next() == {uri(root / "b.md")}
-
-
-def test_a_new_ignore_file_concerns_its_whole_folder(root: Path, sync: Sync, begin: Begin) -> None:
-    (root / "deep").mkdir()
-    (root / "deep/a.log").write_text("a")
-    begin(root)
-    sync.next()
-    (root / "deep/.wellreadignore").write_text("*.log\n")
-    assert uri(root / "deep") in sync.until(lambda seen: uri(root / "deep") in seen)
-
-
-def test_a_home_inside_the_folder_does_not_wake_itself(
-    root: Path, sync: Sync, begin: Begin
-) -> None:
     begin(root, home=root / "home")
     sync.next()
-    (root / "home/catalogue.tmp").write_text("x")
-    (root / "a.md").write_text("a")
-    seen = sync.until(lambda seen: uri(root / "a.md") in seen)
-    assert not any("/home" in name for name in seen)
+    for name in ("x.log", ".git/index", "home/catalogue.tmp"):
+        (root / name).write_text("noise")
+    os.utime(root / "a.md", ns=((root / "a.md").stat().st_mtime_ns,) * 2)  # nothing new in it
+    threading.Event().wait(1.0)  # so that these are told before the next
+    (root / "b.md").write_text("b")
+    assert {"a.md", "b.md"} <= set(sync.next())
+    (root / ".wellreadignore").write_text("*.md\n")
+    sync.until(lambda found: "b.md" not in found)
 
 
 def test_a_glob_is_followed_from_its_fixed_part(root: Path, sync: Sync, begin: Begin) -> None:
     (root / "deep").mkdir()
     (root / "deep/a.md").write_text("a")
     begin(f"{root}/**/*.md")
-    assert uri(root) in sync.next()
+    assert sync.next() == ["a.md"]
     (root / "deep/b.txt").write_text("b")
     (root / "deep/b.md").write_text("b")
-    sync.until(lambda seen: uri(root / "deep/b.md") in seen)
+    assert sync.next() == ["a.md", "b.md"]
 
 
-def test_a_folder_that_goes_away_is_looked_at_as_a_whole_and_followed_when_it_is_back(
+def test_a_folder_that_goes_away_is_followed_when_it_is_back(
     root: Path, tmp_path: Path, sync: Sync, begin: Begin
 ) -> None:
-    """As with a drive that is taken out: the run itself knows not to remove all of it."""
     (root / "a.md").write_text("a")
     begin(root)
     sync.next()
     root.rename(tmp_path / "away")
-    assert sync.runs.get(timeout=PATIENCE) is None
+    assert sync.next() == ["root"]  # the run tells that it is not there
     (tmp_path / "away").rename(root)
-    sync.until(lambda seen: uri(root) in seen)
-    # The notices of before it was back are done with when a new file is told alone.
     (root / "b.md").write_text("b")
-    sync.until(lambda seen: uri(root / "b.md") in seen or uri(root) in seen)
-
-
-def test_an_emptied_folder_is_looked_at_as_a_whole(root: Path, sync: Sync, begin: Begin) -> None:
-    """As with a drive that was taken out: a run over all of it does not remove all of it."""
-    for name in ("a.md", "b.md"):
-        (root / name).write_text(name)
-    begin(root)
-    assert sync.runs.get(timeout=PATIENCE) == frozenset({uri(root)})
-    for name in ("a.md", "b.md"):
-        (root / name).unlink()
-    while sync.runs.get(timeout=PATIENCE) is not None:
-        continue
+    sync.until(lambda found: "b.md" in found)
+    (root / "c.md").write_text("c")
+    sync.until(lambda found: "c.md" in found)
 
 
 def test_a_folder_that_is_not_there_yet(root: Path, sync: Sync, begin: Begin) -> None:
     later = root / "later"
     watching = begin(later)
-    assert sync.runs.get(timeout=PATIENCE) is None
+    assert sync.next() == ["later"]
     later.mkdir()
     (later / "a.md").write_text("a")
-    sync.until(lambda seen: uri(later) in seen)
+    sync.until(lambda found: found == ["a.md"])
     watching.end()
     assert watching.reports[0].rows[0].status == "failed"
 
@@ -314,7 +254,7 @@ def test_a_run_that_fails_is_tried_again(
     sync.problems = [StoreError("disk full"), StoreError("disk full")]
     (root / "there.md").write_text("there")
     watching = begin(root)
-    assert [sync.next() for _ in range(3)] == [{uri(root)}] * 3
+    assert [sync.next() for _ in range(3)] == [["there.md"]] * 3
     watching.end()
     assert len(watching.reports) == 1
 
@@ -332,27 +272,7 @@ def test_folders_are_looked_over_again_now_and_then(
     (root / "there.md").write_text("there")
     monkeypatch.setattr(SourceSettings, "rescan_minutes", 0.001)
     begin(root)
-    assert [sync.next() for _ in range(3)] == [{uri(root)}] * 3
-
-
-def test_a_changed_name_that_is_not_utf8(root: Path, sync: Sync, begin: Begin) -> None:
-    begin(root)
-    sync.next()
-    odd = root / os.fsdecode(b"caf\xe9.md")
-    odd.write_text("coffee")
-    seen = sync.until(bool)
-    assert [item.uri for item in find_files([str(root)], (), only=seen)] == [uri(odd)]
-
-
-def test_a_great_many_changes_are_a_full_look(
-    root: Path, sync: Sync, begin: Begin, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("wellread.ingest.watch.MOST_CHANGES", 2)
-    begin(root)
-    sync.next()
-    for number in range(9):
-        (root / f"{number}.md").write_text("x")
-    assert uri(root) in sync.until(lambda seen: uri(root) in seen)
+    assert [sync.next() for _ in range(3)] == [["there.md"]] * 3
 
 
 def test_a_system_that_refuses_notices_is_survived(
@@ -371,65 +291,27 @@ def test_a_system_that_refuses_notices_is_survived(
     monkeypatch.setattr("watchfiles.watch", refusing)
     (root / "there.md").write_text("there")
     begin(root)
-    assert sync.next() == {uri(root)}
-    (root / "a.md").write_text("a")
-    sync.until(lambda seen: bool(seen & {uri(root), uri(root / "a.md")}))
-    while len(calls) < 3:  # followed again, after a pause
-        sync.next()
-    assert [call["force_polling"] for call in calls] == [None, None, True]
-
-
-# --- the web ---------------------------------------------------------------------------------
-
-FEED = "https://x.example/feed"
-OTHER = "https://y.example/feed"
-SOON: Mapping[str, Mapping[str, object]] = {"web": {"poll_minutes": 0.002}}
-
-
-def test_addresses_are_asked_at_their_own_pace(sync: Sync, begin: Begin) -> None:
-    hour = datetime.now(UTC) + timedelta(hours=1)
-    sync.poll_after = {OTHER: hour}
-    begin(FEED, OTHER, settings=SOON)
-    assert sync.next() == {FEED, OTHER}
-    assert [sync.next() for _ in range(3)] == [{FEED}] * 3
-
-
-def test_a_pause_is_kept_over_a_new_start(sync: Sync, begin: Begin) -> None:
-    hour = datetime.now(UTC) + timedelta(hours=1)
-    sync.poll_after = {OTHER: hour}
-    begin(
-        FEED, OTHER, before=lambda kb: kb.catalogue.record_sources([sync.record(OTHER, "c", None)])
-    )
-    assert sync.next() == {FEED}
-
-
-def test_the_feeds_of_a_list_in_a_file_have_their_own_pace(
-    root: Path, sync: Sync, begin: Begin
-) -> None:
-    path = root / "feeds.opml"
-    path.write_text(f'<opml><body><outline text="x" xmlUrl="{FEED}"/></body></opml>')
-    address = "https://x.example/feeds.opml"  # of this one, only the server knows the feeds
-    begin(path, address)
-    assert sync.next() == {uri(path), FEED, address}
-
-
-def test_a_changed_list_is_read_again(root: Path, sync: Sync, begin: Begin) -> None:
-    path = root / "feeds.opml"
-    path.write_text(f'<opml><body><outline text="x" xmlUrl="{FEED}"/></body></opml>')
-    begin(path)
-    assert sync.next() == {uri(path), FEED}
-    path.write_text(f'<opml><body><outline text="y" xmlUrl="{OTHER}"/></body></opml>')
-    sync.until(lambda seen: uri(path) in seen)
-
-
-def test_what_is_no_address_is_told(sync: Sync, begin: Begin) -> None:
-    watching = begin("ftp://x.example/a", FEED)
     sync.next()
+    (root / "a.md").write_text("a")
+    sync.until(lambda found: "a.md" in found)
+    while len(calls) < 3:  # followed again, after a pause
+        threading.Event().wait(0.05)
+    (root / "b.md").write_text("b")
+    sync.until(lambda found: "b.md" in found)
+    assert [call["force_polling"] for call in calls[:3]] == [None, None, True]
+
+
+def test_addresses_are_asked_at_their_own_pace(root: Path, sync: Sync, begin: Begin) -> None:
+    (root / "a.md").write_text("a")
+    feeds = root / "feeds.opml"
+    feeds.write_text(f'<opml><body><outline text="x" xmlUrl="{FEED}"/></body></opml>')
+    watching = begin(root / "a.md", feeds, "ftp://x.example/a", settings=SOON)
+    every, web = [sync.runs.get(timeout=PATIENCE) for _ in range(2)]
+    assert len(every[0]) == 3
+    assert web == ([str(feeds), "ftp://x.example/a"], ["a", "feed"])
     watching.end()
-    assert [(row.uri, row.status) for row in watching.reports[0].rows] == [
-        ("ftp://x.example/a", "failed"),
-        (FEED, "added"),
-    ]
+    rows = [(row.uri, row.status) for row in watching.reports[1].rows]
+    assert rows == [("ftp://x.example/a", "failed"), (FEED, "added")]
 
 
 def test_stopping_ends_all_threads(root: Path, sync: Sync, begin: Begin) -> None:

@@ -13,15 +13,12 @@ from wellread.ingest.sources.fetching import (
     as_utf8,
     charset,
     content_type,
-    feed_until,
     file_name,
-    fresh_until,
     retry_at,
     tag,
 )
 
 NOW = datetime(2024, 5, 1, 12, 0, tzinfo=UTC)
-DAY = timedelta(days=1)
 
 
 @pytest.mark.parametrize(
@@ -93,44 +90,6 @@ def test_when_to_try_again() -> None:
     assert retry_at("99999999", NOW) == NOW + timedelta(days=7)
     for nothing in ("", "soon", "-5", "1.5", "Wed, 99 May 2024 11:00:00 GMT"):
         assert retry_at(nothing, NOW) is None
-
-
-@pytest.mark.parametrize(
-    ("headers", "minutes"),
-    [
-        ({"cache-control": "max-age=600"}, 10),
-        ({"cache-control": "public, Max-Age=600", "age": "300"}, 5),
-        ({"cache-control": "max-age=600", "age": "900"}, None),
-        ({"cache-control": "max-age=0"}, None),
-        ({"cache-control": "no-cache, max-age=600"}, None),
-        ({"cache-control": "no-store"}, None),
-        ({"cache-control": "max-age=99999999"}, 24 * 60),
-        ({"cache-control": "max-age=99999999999999999999"}, 24 * 60),
-        ({"cache-control": "max-age=soon"}, None),
-        ({"expires": "Wed, 01 May 2024 12:30:00 GMT"}, 30),
-        (
-            {
-                "expires": "Wed, 01 May 2024 10:30:00 GMT",
-                "date": "Wed, 01 May 2024 10:00:00 GMT",
-            },
-            30,
-        ),
-        ({"expires": "Wed, 01 May 2024 10:00:00 GMT"}, None),
-        ({"expires": "0"}, None),
-        ({"cache-control": "max-age=60", "expires": "Wed, 01 May 2024 12:30:00 GMT"}, 1),
-        ({}, None),
-    ],
-)
-def test_how_long_an_answer_stays_true(headers: dict[str, str], minutes: int | None) -> None:
-    expected = None if minutes is None else NOW + timedelta(minutes=minutes)
-    assert fresh_until(headers, NOW) == expected
-
-
-def test_how_long_a_feed_wants_to_be_left_alone() -> None:
-    assert feed_until(b"<rss><channel><ttl> 60 </ttl>", NOW) == NOW + timedelta(hours=1)
-    assert feed_until(b"<TTL>9999999</TTL>", NOW) == NOW + DAY
-    for nothing in (b"", b"<ttl>0</ttl>", b"<ttl>soon</ttl>", b" " * 70_000 + b"<ttl>60</ttl>"):
-        assert feed_until(nothing, NOW) is None
 
 
 def test_tags_that_can_be_sent_back() -> None:

@@ -22,7 +22,7 @@ import sqlite3
 import tarfile
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -59,8 +59,6 @@ FORMAT = 1
 PACKED = (".gz", ".tgz")
 READ_BYTES = 1 << 20
 
-OnFile = Callable[[str], None]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackupReport:
@@ -73,7 +71,7 @@ class BackupReport:
     passages: int
 
 
-def export_home(kb: KnowledgeBase, path: Path, *, on_file: OnFile | None = None) -> BackupReport:
+def export_home(kb: KnowledgeBase, path: Path) -> BackupReport:
     """Write the home into the archive ``path``; questions and additions go on meanwhile.
 
     Nothing is written into the stores while the snapshot is taken, which takes as long as
@@ -95,7 +93,7 @@ def export_home(kb: KnowledgeBase, path: Path, *, on_file: OnFile | None = None)
                 _snapshot(kb, Path(folder))
             partial.unlink(missing_ok=True)
             partial.touch(mode=PRIVATE)
-            names = _pack(Path(folder), partial, _manifest(kb, Path(folder)), on_file)
+            names = _pack(Path(folder), partial, _manifest(kb, Path(folder)))
         partial.replace(path)
     except OSError as error:
         raise SourceError(str(path), f"cannot be written: {error.strerror or error}") from error
@@ -153,9 +151,7 @@ def _manifest(kb: KnowledgeBase, folder: Path) -> dict[str, object]:
     }
 
 
-def _pack(
-    folder: Path, path: Path, manifest: dict[str, object], on_file: OnFile | None
-) -> list[str]:
+def _pack(folder: Path, path: Path, manifest: dict[str, object]) -> list[str]:
     packed = path.name.removesuffix(".part").endswith(PACKED)
     names = _files(folder)
     written = json.dumps(manifest, indent=1).encode()
@@ -164,8 +160,6 @@ def _pack(
         entry.size = len(written)
         tar.addfile(entry, io.BytesIO(written))
         for name in names:
-            if on_file:
-                on_file(name)
             tar.add(folder / name, arcname=name, recursive=False)
     return names
 
@@ -215,14 +209,7 @@ _ACTING = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportReport:
-    """What came out of an archive.
-
-    Attributes:
-        files: that were written.
-        settings: ``none`` in the archive, ``left out``, or ``taken``.
-        reaching: the settings of the archive that name servers, models, keys or programs.
-        users: how many accounts the archive holds.
-    """
+    """What came out of an archive; its ``settings`` are none, left out, or taken."""
 
     files: int
     settings: str
@@ -237,7 +224,6 @@ def import_home(
     settings: bool = False,
     accounts: bool = False,
     server: str = "",
-    on_file: OnFile | None = None,
 ) -> ImportReport:
     """Unpack the archive ``path`` into ``home``, which must not hold a knowledge base.
 
@@ -256,7 +242,7 @@ def import_home(
     home.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f".{home.name}-", dir=home.parent))
     try:
-        digests = _unpack(path, folder, on_file)
+        digests = _unpack(path, folder)
         _check_catalogue(path, folder / CATALOGUE_FILE)
         _leave_indexes(folder / CATALOGUE_FILE)
         brought = _accounts(folder / CATALOGUE_FILE, kept=accounts)
@@ -313,7 +299,7 @@ class _Bounded:
         return self._file.tell()
 
 
-def _unpack(path: Path, folder: Path, on_file: OnFile | None) -> dict[str, str]:
+def _unpack(path: Path, folder: Path) -> dict[str, str]:
     """Write every file that the manifest names, and check that it is what was exported."""
     with path.open("rb") as plain:
         packed = plain.read(len(GZIP)) == GZIP
@@ -332,8 +318,6 @@ def _unpack(path: Path, folder: Path, on_file: OnFile | None) -> dict[str, str]:
                     raise SourceError(str(path), f"holds {entry.name!r} of less than no bytes")
                 if entry.name == MANIFEST:
                     continue
-                if on_file:
-                    on_file(entry.name)
                 if entry.name not in digests:
                     reason = f"holds {entry.name!r}, which is not in its manifest"
                     raise SourceError(str(path), reason)

@@ -183,11 +183,7 @@ class NextIndex:
         return True
 
     def _try_again(self, reason: str) -> None:
-        """Another round, as long as that may help.
-
-        Raises:
-            StoreError: with ``reason``, when it did not.
-        """
+        """Another round, as long as that may help."""
         self.compared += 1
         if self.compared >= COMPARISONS:
             raise StoreError(
@@ -258,11 +254,8 @@ class ReindexReport:
 
     Attributes:
         before, now: what shaped the live index before the run, and shapes it now.
-        switched: the index that the settings ask for took the place of the live one.
-        cancelled: it was asked to stop; the next run goes on from there.
         documents, passages: in the new index when the run ended, and once it is live.
         embedded: passages that this run embedded; the others were there from an earlier one.
-        job_id: of the run's record in the catalogue; empty when there was nothing to do.
     """
 
     before: Fingerprint
@@ -320,9 +313,6 @@ def tidy(kb: KnowledgeBase) -> None:
     """Drop what killed or unfinished re-indexing should not keep: unused indexes, removed texts.
 
     Does nothing while another process is re-indexing, which does the same. Needs no embedder.
-
-    Raises:
-        StoreError: a store refused.
     """
     if kb.catalogue.reindexing.live() is None:
         return

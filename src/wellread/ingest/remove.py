@@ -39,23 +39,14 @@ DOCUMENT_ID = "doc_"
 SHOWN = 3  # addresses that are told where a title names several documents
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
-    """What was named: whole sources, and single documents of others."""
-
-    sources: tuple[str, ...] = ()
-    documents: tuple[str, ...] = ()
-
-
-def resolve(kb: KnowledgeBase, collection: str, given: Sequence[str]) -> Named:
-    """The sources and documents that ``given`` names, each once.
+def resolve(
+    kb: KnowledgeBase, collection: str, given: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """The whole sources, and single documents of others, that ``given`` names, each once.
 
     A path or ``file:`` address names a file, or all that was read from a folder; a web address a
     page, a feed with its entries, or the document that is read there; ``doc_…`` (or an unambiguous
     beginning) a document; anything else a document's title.
-
-    Raises:
-        SourceError: nothing in the collection, or more than one document, is called so.
     """
     known = kb.catalogue.sources(collection)
     listed: list[DocumentFacts] = []
@@ -67,7 +58,7 @@ def resolve(kb: KnowledgeBase, collection: str, given: Sequence[str]) -> Named:
             continue
         listed = listed or kb.catalogue.documents(collection)
         documents[_document(name, listed, collection)] = None
-    return Named(sources=tuple(sources), documents=tuple(documents))
+    return list(sources), list(documents)
 
 
 def _sources(name: str, known: Mapping[str, SourceRecord]) -> list[str]:
@@ -113,13 +104,9 @@ class RemoveReport:
     """What went.
 
     Attributes:
-        sources: their addresses.
-        counts: how many rows went from each table of the catalogue and from the index.
-        answers: stored answers that are stale now and were not before.
         looked_for: sentences of the removed text that were looked for in catalogue, index and
             files of the home; 0: no proof.
         shared: more of its sentences, which were not, because other documents say them as well.
-        traces: where something of it still stands.
         purged: no byte of it is left in the files of the stores (None: not tried).
         server: the catalogue is on a server, whose own files, write-ahead log, replicas and
             backups are beyond reach; only its rows were looked at.
@@ -145,34 +132,23 @@ def remove_named(
         SourceError: one of them names nothing, or several documents; then nothing is removed.
         StoreError: as ``remove_sources``.
     """
-    named = resolve(kb, collection, given)
-    return _remove(kb, collection, named.sources, named.documents, prove=prove)
+    sources, documents = resolve(kb, collection, given)
+    return _remove(kb, collection, sources, documents, prove=prove)
 
 
-def remove_sources(
-    kb: KnowledgeBase, collection: str, uris: Sequence[str], *, prove: bool = False
-) -> RemoveReport:
-    """Remove sources with all their documents from catalogue, index and stored answers.
-
-    Raises:
-        StoreError: a store refused. What was removed from the catalogue is never shown again,
-            and the next run takes its rows out of the index.
-    """
-    return _remove(kb, collection, uris, (), prove=prove)
+def remove_sources(kb: KnowledgeBase, collection: str, uris: Sequence[str]) -> RemoveReport:
+    """Remove sources with all their documents from catalogue, index and stored answers."""
+    return _remove(kb, collection, uris, (), prove=False)
 
 
 def remove_documents(
     kb: KnowledgeBase, document_ids: Iterable[str], *, prove: bool = False
 ) -> RemoveReport:
-    """Remove single documents; their source stays known and yields them again when it changes.
-
-    Raises:
-        StoreError: as ``remove_sources``.
-    """
+    """Remove single documents; their source stays known and yields them again when it changes."""
     return _remove(kb, "", (), list(document_ids), prove=prove)
 
 
-def remove_collection(kb: KnowledgeBase, collection: str, *, prove: bool = True) -> RemoveReport:
+def remove_collection(kb: KnowledgeBase, collection: str) -> RemoveReport:
     """Remove a collection: sources, documents, stories, settings, and the log of its jobs.
 
     Raises:
@@ -185,16 +161,13 @@ def remove_collection(kb: KnowledgeBase, collection: str, *, prove: bool = True)
         )
     uris = list(kb.catalogue.sources(collection))
     ids = [facts.id for facts in kb.catalogue.documents(collection, MANY)]
-    return _remove(kb, collection, uris, ids, prove=prove, whole=True)
+    return _remove(kb, collection, uris, ids, prove=True, whole=True)
 
 
 def remove_conversation(kb: KnowledgeBase, session_id: str, owner: str) -> int | None:
     """Remove a session with its answers and all that they left; how many answers, None without one.
 
     Its bytes leave the disk as well where that is quick; else ``verify`` tells that it is left.
-
-    Raises:
-        StoreError: a store refused.
     """
     removed = kb.catalogue.sessions.remove(session_id, owner)
     if removed is not None:
@@ -314,7 +287,6 @@ class ForgetReport:
 
     Attributes:
         purged: whether no byte of it is left on the disk; else ``verify --repair`` sees to it.
-        traces: where something that they wrote still stands.
     """
 
     forgotten: Forgotten
@@ -326,10 +298,6 @@ def forget_user(kb: KnowledgeBase, user_id: str) -> ForgetReport:
     """Remove an account and all that it asked, rated and preferred, and prove it.
 
     What documents say as well (a question may quote one) is no trace.
-
-    Raises:
-        RequestError: nobody would be left who may manage users.
-        StoreError: a store refused.
     """
     forgotten = kb.catalogue.forgetting_users.forget(user_id)
     purged = purge(kb)

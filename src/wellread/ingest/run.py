@@ -17,7 +17,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Literal, TypedDict
 
@@ -37,8 +36,8 @@ from wellread.ingest.pipeline.readers import Readers, open_pool
 from wellread.ingest.pipeline.workers import WorkerPool
 from wellread.ingest.reindex import tidy
 from wellread.ingest.remove import remove_sources
-from wellread.ingest.settings.folder_settings import concerned, settings_in_force
-from wellread.ingest.sources.discover import Input, Selection, find_files
+from wellread.ingest.settings.folder_settings import settings_in_force
+from wellread.ingest.sources.discover import Input, find_files
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.run_logs import JobItem
 
@@ -50,19 +49,13 @@ LOOK_SECONDS = 0.2  # between two reports of progress while only vectors are mis
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What a run is asked to do.
-
-    Attributes:
-        inputs: files, folders, globs, web addresses, and standard input already read.
-        settings: a settings file for the collection.
-        only: uris to look at; None: all of the inputs.
-    """
+    """What a run is asked to do; ``settings``: a settings file for the collection."""
 
     action: Literal["add", "sync"]
     inputs: tuple[Input, ...]
     collection: str
     settings: Path | None = None
-    only: frozenset[str] | None = None
+    changed_only: bool = False
 
 
 class Syncing(TypedDict, total=False):
@@ -70,15 +63,15 @@ class Syncing(TypedDict, total=False):
 
     collection: str
     on_progress: OnProgress | None
-    only: frozenset[str] | None
+    changed_only: bool
 
 
 class Adding(TypedDict, total=False):
     """What ``add`` may be told beside its inputs."""
 
     collection: str
-    settings: Path | None
     on_progress: OnProgress | None
+    settings: Path | None
 
 
 def add(
@@ -101,12 +94,7 @@ def add(
         StoreError: a store refused (disk full); what was written before stays.
         ModelError: the embedder failed; texts that were written stay, and are found by words.
     """
-    order = Order(
-        action="add",
-        inputs=_lasting(inputs),
-        collection=collection,
-        settings=settings,
-    )
+    order = Order(action="add", inputs=_lasting(inputs), collection=collection, settings=settings)
     return _one_run(kb, order, on_progress)
 
 
@@ -116,7 +104,7 @@ def sync(
     *,
     collection: str = "default",
     on_progress: OnProgress | None = None,
-    only: frozenset[str] | None = None,
+    changed_only: bool = False,
 ) -> Report:
     """``add``, and remove what an earlier run found under these inputs and is there no more.
 
@@ -124,16 +112,13 @@ def sync(
     is not mounted); the report says so.
 
     Args:
-        only: uris to look at (a folder's stands for all in it) instead of the whole inputs.
+        changed_only: report and log no source that is unchanged.
 
     Raises:
         StoreError, ModelError, SettingsError: as ``add``.
     """
     order = Order(
-        action="sync",
-        inputs=_lasting(inputs),
-        collection=collection,
-        only=only,
+        action="sync", inputs=_lasting(inputs), collection=collection, changed_only=changed_only
     )
     return _one_run(kb, order, on_progress)
 
@@ -187,24 +172,15 @@ class _Run:
         self.tokens = kb.live().tokens
         self.window = Window(self.tokens)
         self.results: list[JobItem] = []
-        self.written = self.vectors = self.unfolded = 0
+        self.written = self.vectors = self.unfolded = self.unnoted = 0
         paths = [given for given in order.inputs if isinstance(given, str)]
         sources = kb.settings.sources
-        look = partial(find_files, order.inputs, sources.exclude, follow_links=sources.follow_links)
-        self.found = look(only=order.only)
+        self.found = find_files(order.inputs, sources.exclude, follow_links=sources.follow_links)
         self.order = {item.uri: place for place, item in enumerate(self.found)}
-        ruled = concerned(kb, order.collection, paths, order.settings)
-        found = look() if ruled and order.only is not None else self.found
-        self.settings = settings_in_force(
-            kb,
-            order.collection,
-            paths,
-            order.settings,
-            found=found,
-        )
-        rules = source_rules(self.settings, self.found, found, self.known, pool)
+        self.settings = settings_in_force(kb, order.collection, paths, order.settings)
+        rules = source_rules(self.settings, self.found, self.known)
         self.changes = ChangeDetector(order.collection, self.known, rules)
-        self.readers = Readers(kb, order.collection, self.known, rules.by_uri, pool)
+        self.readers = Readers(kb, order.collection, self.known, rules, pool)
         self.filler = VectorFiller(kb, self._embedded)
 
     def close(self) -> None:
@@ -233,9 +209,8 @@ class _Run:
         if self.asked.action != "sync" or self.log.cancelled:
             return
         self._flush()
-        only = None if self.asked.only is None else Selection(self.asked.only)
         found = [*self.found, *self.readers.came_up]
-        gone = gone_sources(self.asked.inputs, found, self.known, only, self.readers.lists)
+        gone = gone_sources(self.asked.inputs, found, self.known, self.readers.lists)
         gone += [JobItem(uri=uri, status="removed") for uri in self.changes.gone]
         uris = [result.uri for result in gone if result.status == "removed"]
         remove_sources(self.kb, self.asked.collection, with_entries(uris, self.known))
@@ -295,6 +270,9 @@ class _Run:
         self.vectors += passages
 
     def _note(self, result: JobItem) -> None:
+        if result.status == "unchanged" and self.asked.changed_only:
+            self.unnoted += 1
+            return
         self.results.append(result)
         self.log.note(result)
 
@@ -302,7 +280,7 @@ class _Run:
         return self.log.look(self._progress())
 
     def _progress(self, current: str = "") -> Progress:
-        done = len(self.results) + len(self.window.results)
+        done = self.unnoted + len(self.results) + len(self.window.results)
         total = max(len(self.found) + len(self.readers.came_up), done)
         return Progress(
             sources_total=total,

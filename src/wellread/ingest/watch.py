@@ -1,11 +1,8 @@
 """Keeps a collection in step with folders, feeds and pages until it is told to stop.
 
-Files are followed by the system's own notices, and only what changed is looked at. Feeds and
-pages are asked again at their own pace. Notices get lost (a full queue, a network
-drive), so folders are looked over as a whole at the start, after trouble, and now and then.
-
-Each feed and page has its own time: after ``web.poll_minutes``, or later when its server says that
-nothing changes before.
+Files are followed by the system's own notices. Those get lost (a full queue, a network drive), so
+folders are looked over at the start, after trouble, and now and then as well. Feeds and pages are
+asked every ``web.poll_minutes``.
 """
 
 from __future__ import annotations
@@ -15,10 +12,12 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Sequence
+
+import watchfiles
 
 from wellread.errors import FingerprintError, ModelError, SourceError, StoreError
+from wellread.ingest.pipeline.change_detection import gone_sources, root_of
 from wellread.ingest.pipeline.job_log import Report
 from wellread.ingest.run import sync
 from wellread.ingest.sources.addresses import is_web
@@ -26,23 +25,24 @@ from wellread.ingest.sources.discover import (
     LIST_EXTENSION,
     FoundFile,
     FoundPage,
-    Selection,
     find_files,
     local_path,
     pattern_of,
     uri_of,
 )
-from wellread.ingest.sources.file_changes import Changed, Changes, Place
 from wellread.kb import KnowledgeBase
-from wellread.store.schema.stored_values import SourceRecord
 
 logger = logging.getLogger(__name__)
 
 LOOK_SECONDS = 0.25  # between two looks whether to stop
-MOST_CHANGES = 5_000  # more are a full look
 FIRST_RETRY_SECONDS = 5.0
 LONGEST_RETRY_SECONDS = 300.0
-
+GROUP_MS = 1_600  # changes that go on are told after this at the latest
+QUIET_MS = 100  # changes are told when nothing more came for this long
+PLACES_MS = 500  # between two looks whether the places are still the same folders
+LONGEST_PAUSE = 60.0
+REFUSALS_BEFORE_POLLING = 2
+POLLING_MS = 2_000  # between two looks over a place without notices
 
 OnReport = Callable[[Report], None]
 Run = Callable[..., Report]
@@ -62,26 +62,24 @@ def watch(
 
     A store or a model that fails is tried again, later and later.
 
-    Args:
-        on_report: called after every run.
-        run: what brings the collection in step.
-
     Raises:
         FingerprintError: the index was built by other settings.
     """
-    places = list(dict.fromkeys(place for given in inputs if (place := _place(given))))
     home = os.path.realpath(kb.home) + os.sep
-
-    def passed_over(path: str) -> bool:
-        return (os.path.realpath(path) + os.sep).startswith(home)
-
-    changes = Changes(places, passed_over, stop)
-    changes.start()
+    changed = threading.Event()
+    followers = [
+        _Follower(places, home, changed, stop, deep=deep)
+        for deep in (True, False)
+        if (places := _places(inputs, deep=deep))
+    ]
+    for follower in followers:
+        follower.start()
     try:
-        _Watch(kb, inputs, collection, on_report, run).follow(changes, stop)
+        _Watch(kb, inputs, collection, on_report, run).follow(changed, stop)
     finally:
         stop.set()
-        changes.close()
+        for follower in followers:
+            follower.join()
 
 
 class _Watch:
@@ -98,129 +96,158 @@ class _Watch:
         self.collection = collection
         self.on_report = on_report
         self.run = run
-        self.interval = timedelta(minutes=kb.settings.web.poll_minutes)
-        self.due: dict[str, datetime] = {}  # when each feed and page is to be asked
-        self.rescan_seconds = kb.settings.sources.rescan_minutes * 60
-        self.local = frozenset(name for given in inputs for name in _local_names(given))
-        self.pending = Changed(lost=True)  # everything is looked at first
-        self.rescan_at = 0.0
-        self.retry_at = 0.0
+        self.local = [given for given in inputs if not is_web(given)]
+        self.web = [
+            given for given in inputs if is_web(given) or given.lower().endswith(LIST_EXTENSION)
+        ]
+        self.rescan_at = self.poll_at = self.retry_at = 0.0  # everything is looked at first
         self.failures = 0
 
-    def follow(self, changes: Changes, stop: threading.Event) -> None:
+    def follow(self, changed: threading.Event, stop: threading.Event) -> None:
         """Wait for something to do, and do it."""
-        self._know_pages(self.kb.catalogue.sources(self.collection), starting=True)
         while not stop.is_set():
-            self._step()
-            self.pending |= changes.wait(LOOK_SECONDS)
+            now = time.monotonic()
+            rescan, poll = now >= self.rescan_at, now >= self.poll_at
+            if now >= self.retry_at and (changed.is_set() or rescan or poll):
+                noticed = changed.is_set()
+                changed.clear()
+                files = rescan or (noticed and self._differs())
+                if not self._step(files=files, pages=poll) and noticed:
+                    changed.set()  # for the next try
+            changed.wait(LOOK_SECONDS)
+            if changed.is_set():
+                stop.wait(LOOK_SECONDS)
 
-    def _step(self) -> None:
-        now = time.monotonic()
-        if now < self.retry_at:
-            return
-        if self.rescan_seconds and self.rescan_at and now >= self.rescan_at:
-            self.pending |= Changed(lost=True)
-        now_utc = datetime.now(UTC)
-        due = frozenset(uri for uri, moment in self.due.items() if moment <= now_utc)
-        files = self._files() if self.pending else frozenset()
-        only = None if files is None else due | files
-        if only is not None and not only:
-            self.pending = Changed()
-            return
+    def _step(self, *, files: bool, pages: bool) -> bool:
+        """Bring files, pages or both in step; False when that is to be tried again."""
+        chosen = self.inputs if files and pages else self.local if files else self.web
         try:
-            report = self.run(self.kb, self.inputs, collection=self.collection, only=only)
+            report = None
+            if chosen and (files or pages):
+                report = self.run(self.kb, chosen, collection=self.collection, changed_only=True)
         except FingerprintError:
             raise
         except (StoreError, ModelError) as error:
-            self._try_again(error)
-            return
-        self._done(report, due)
+            wait = min(FIRST_RETRY_SECONDS * (1 << min(self.failures, 10)), LONGEST_RETRY_SECONDS)
+            logger.error("the run failed and is tried again in %.0f seconds: %s", wait, error)
+            self.failures += 1
+            self.retry_at = time.monotonic() + wait
+            return False
+        settings, now = self.kb.settings, time.monotonic()
+        if files:
+            self.rescan_at = now + settings.sources.rescan_minutes * 60
+        if pages:
+            self.poll_at = now + settings.web.poll_minutes * 60
+        self.retry_at, self.failures = 0.0, 0
+        if report is not None:
+            self.on_report(report)
+        return True
 
-    def _files(self) -> frozenset[str] | None:
-        """The local uris to look at; none when what changed is of no concern.
-
-        Where nothing is left of an input (a drive that was taken out), it is None for everything:
-        a run over the whole inputs knows better than to remove all that was there.
-        """
-        if any(_empty(given) for given in self.inputs):
-            return None
-        uris = self.pending.uris
-        if self.pending.lost or len(uris) > MOST_CHANGES:
-            return self.local
-        return uris if self._matters(uris) else frozenset()
-
-    def _matters(self, uris: frozenset[str]) -> bool:
-        """Whether a run would find anything at ``uris`` that it does not know already."""
+    def _differs(self) -> bool:
+        """Whether a run would find any file that is not as the catalogue knows it."""
+        own = uri_of(self.kb.home) + "/"  # changes with every run
         known = self.kb.catalogue.sources(self.collection)
+        known = {uri: record for uri, record in known.items() if not uri.startswith(own)}
+        roots = {root_of(given) for given in self.local}
         sources = self.kb.settings.sources
-        follow = sources.follow_links
-        found = find_files(self.inputs, sources.exclude, only=uris, follow_links=follow)
+        found = find_files(self.local, sources.exclude, follow_links=sources.follow_links)
+        found = [item for item in found if not item.uri.startswith(own)]
         for item in found:
             record = known.get(item.uri)
-            if not (isinstance(item, FoundFile) and record):
+            if isinstance(item, FoundPage) and record is None:
                 return True
-            if (record.size, record.mtime_ns) != (item.size, item.mtime_ns):
+            if isinstance(item, SourceError) and item.uri in roots:
+                return True  # the run tells that it is not there
+            seen = (record.size, record.mtime_ns) if record else ()
+            if isinstance(item, FoundFile) and seen != (item.size, item.mtime_ns):
                 return True
-        there = {item.uri for item in found}
-        chosen = Selection(uris)
-        return any(chosen.covers(uri) and uri not in there for uri in known)
-
-    def _done(self, report: Report, due: frozenset[str]) -> None:
-        if self.pending.lost and self.rescan_seconds:
-            self.rescan_at = time.monotonic() + self.rescan_seconds
-        self.pending = Changed()
-        self.retry_at = self.failures = 0
-        known = self.kb.catalogue.sources(self.collection)
-        self._know_pages(known, starting=False)
-        after = datetime.now(UTC) + self.interval
-        for uri in due & self.due.keys():
-            record = known.get(uri)
-            self.due[uri] = max(after, record.poll_after) if record and record.poll_after else after
-        self.on_report(report)
-
-    def _try_again(self, error: StoreError | ModelError) -> None:
-        seconds = min(FIRST_RETRY_SECONDS * (1 << min(self.failures, 10)), LONGEST_RETRY_SECONDS)
-        logger.error("the run failed and is tried again in %.0f seconds: %s", seconds, error)
-        self.failures += 1
-        self.retry_at = time.monotonic() + seconds
-
-    def _know_pages(self, known: Mapping[str, SourceRecord], *, starting: bool) -> None:
-        """Keep the list of addresses to poll. The feeds of a list on the web are read with it."""
-        given = [
-            name for name in self.inputs if is_web(name) or name.lower().endswith(LIST_EXTENSION)
-        ]
-        pages = {item.uri for item in find_files(given, ()) if isinstance(item, FoundPage)}
-        now = datetime.now(UTC)
-        self.due = {uri: self.due.get(uri, now) for uri in pages}
-        for uri in pages if starting else ():
-            record = known.get(uri)
-            if record and record.poll_after:
-                self.due[uri] = max(now, record.poll_after)
+        return bool(gone_sources(self.local, found, known))
 
 
-def _place(given: str) -> Place | None:
-    """What to follow for an input: the folder, a glob's fixed part, or the folder of a file.
+class _Follower(threading.Thread):
+    """Sets ``changed`` when something changes at the places, also when one goes or comes back."""
+
+    def __init__(
+        self,
+        places: Sequence[str],
+        home: str,
+        changed: threading.Event,
+        stop: threading.Event,
+        *,
+        deep: bool,
+    ) -> None:
+        super().__init__(daemon=True, name="follow")
+        self._places = places
+        self._deep = deep
+        self._home = home
+        self._changed = changed
+        self._stop_event = stop
+        self._refusals = 0
+
+    def run(self) -> None:
+        """Follow until ``stop`` is set."""
+        while not self._stop_event.is_set():
+            there = self._there()
+            try:
+                self._follow(there)
+                self._refusals = 0
+            except (OSError, RuntimeError) as error:  # RuntimeError: what watchfiles raises
+                if there == self._there():
+                    logger.warning("%s cannot be followed: %s", ", ".join(there), error)
+                    self._stop_event.wait(min(2.0**self._refusals, LONGEST_PAUSE))
+                    self._refusals += 1
+            self._changed.set()
+
+    def _follow(self, there: dict[str, tuple[int, int]]) -> None:
+        """Tell changes until the places are other folders than at the start."""
+        if not there:
+            while not (self._stop_event.wait(PLACES_MS / 1000) or self._there()):
+                pass
+            return
+        fresh = True  # what changed before it was followed is told too
+        for changes in watchfiles.watch(
+            *there,
+            watch_filter=None,
+            debounce=GROUP_MS,
+            step=QUIET_MS,
+            stop_event=self._stop_event,
+            rust_timeout=PLACES_MS,
+            yield_on_timeout=True,
+            raise_interrupt=False,
+            # A system that has no watches left, or none at all, is looked over again and again.
+            force_polling=True if self._refusals >= REFUSALS_BEFORE_POLLING else None,
+            poll_delay_ms=POLLING_MS,
+            recursive=self._deep,
+            ignore_permission_denied=True,
+        ):
+            names = (os.path.realpath(name) + os.sep for _, name in changes)
+            if fresh or not all(name.startswith(self._home) for name in names):
+                self._changed.set()
+            fresh = False
+            if self._there() != there:
+                return
+
+    def _there(self) -> dict[str, tuple[int, int]]:
+        """The places that are there, with what tells a folder from another of the same name."""
+        found = {path: os.stat(path) for path in self._places if os.path.isdir(path)}
+        return {path: (status.st_dev, status.st_ino) for path, status in found.items()}
+
+
+def _places(inputs: Sequence[str], *, deep: bool) -> list[str]:
+    """What to follow: folders and globs' fixed parts (``deep``), or the folders of single files.
 
     A file itself is not followed, since editors replace files instead of writing into them.
     """
-    if is_web(given) or given == "-":
-        return None
-    pattern = pattern_of(given)
-    if pattern:
-        return Place(path=os.path.abspath(_fixed_part(pattern)))
-    path = os.path.abspath(local_path(given))
-    return (
-        Place(path=path) if os.path.isdir(path) else Place(path=os.path.dirname(path), deep=False)
-    )
-
-
-def _local_names(given: str) -> set[str]:
-    """What stands for all of a local input, and for one that is wrong; nothing for an address."""
-    if is_web(given) or given == "-":
-        return {item.uri for item in find_files([given], ()) if isinstance(item, SourceError)}
-    pattern = pattern_of(given)
-    # The pattern itself is the name under which it is told that nothing matches it.
-    return {given, uri_of(_fixed_part(pattern))} if pattern else {uri_of(local_path(given))}
+    places: dict[str, None] = {}
+    for given in inputs:
+        if is_web(given) or given == "-":
+            continue
+        pattern = pattern_of(given)
+        path = os.path.abspath(_fixed_part(pattern) if pattern else local_path(given))
+        single = os.path.isfile(path)
+        if single is not deep:
+            places[os.path.dirname(path) if single else path] = None
+    return list(places)
 
 
 def _fixed_part(pattern: str) -> str:
@@ -228,17 +255,3 @@ def _fixed_part(pattern: str) -> str:
     while glob.has_magic(pattern):
         pattern = os.path.dirname(pattern)
     return pattern or os.curdir
-
-
-def _empty(given: str) -> bool:
-    """Whether nothing is there any more at a local input."""
-    if is_web(given) or given == "-" or pattern_of(given):
-        return False
-    path = local_path(given)
-    try:
-        with os.scandir(path) as listing:
-            return next(listing, None) is None
-    except NotADirectoryError:
-        return False
-    except OSError:
-        return True

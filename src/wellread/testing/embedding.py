@@ -22,13 +22,10 @@ ENDINGS = ("ations", "ation", "ings", "ing", "ies", "ed", "es", "ly", "s", "y", 
 
 
 class ReadableEmbedder:
-    """A deterministic embedder whose vectors can be predicted by reading the texts.
+    """A deterministic embedder: texts that share words are near, others far (cosine around 0).
 
-    Each word, without its ending (``ferries`` and ``ferry`` are one), and each trigram of its
-    letters adds to or takes from one of the dimensions, chosen by CRC-32; stop words count
-    nothing. So texts that share words are near (cosine well over 0.3), texts that share nothing
-    are far (around 0), and the order of words does not matter. Texts without a word share one
-    fixed vector.
+    Each word without its ending, and each trigram of its letters, adds to or takes from one of the
+    dimensions, chosen by CRC-32; stop words count nothing.
     """
 
     def __init__(self, dimensions: int = DIMENSIONS) -> None:
@@ -137,32 +134,24 @@ class EmbedderContract:
         vectors = embedder.embed([self.TEXTS[0], self.TEXTS[1], self.TEXTS[0]], "passage")
         self._assert_same(vectors[:1], vectors[2:])
 
-    def test_texts_without_a_word(self, embedder: Embedder) -> None:
-        """Empty, blank and invisible texts give unit vectors too."""
-        odd = ["", " ", "\n\t  \r\n", "\u00a0\u3000", "\u200b", "\x00", "…!?", self.TEXTS[0]]
-        for purpose in _PURPOSES:
-            self._assert_valid(embedder, odd, purpose)
-
-    def test_any_characters(self, embedder: Embedder) -> None:
-        """Emoji, other scripts, control characters and lone surrogates do no harm."""
+    def test_any_text(self, embedder: Embedder) -> None:
+        """Texts without a word, of any characters and of any length give unit vectors too."""
         odd = [
+            "",
+            " \n\t  \r\n",
+            "\u00a0\u3000",
+            "\u200b",
+            "\x00",
+            "…!?",
             "🦭🦭 🚢",
-            "👩‍👩‍👧‍👦",
             "e\u0301" * 50,
-            "日本語の文章",
-            "نص عربي",
-            "a\x00b",
-            "lone \ud83d surrogate \udc00",
-            "\ufffe\uffff\U0010ffff",
-            "[CLS] [SEP] <|endoftext|>",
         ]
-        self._assert_valid(embedder, odd, "passage")
-
-    def test_very_long_texts(self, embedder: Embedder) -> None:
-        """100,000 characters give one vector, with and without words."""
-        sentence = f"{self.TEXTS[0]} "
-        words = (sentence * (100_000 // len(sentence) + 1))[:100_000]
-        self._assert_valid(embedder, [words, "x" * 100_000, " " * 100_000, "ferry"], "passage")
+        odd += ["日本語の文章", "نص عربي", "lone \ud83d surrogate \udc00", "\ufffe\uffff\U0010ffff"]
+        odd += ["[CLS] [SEP] <|endoftext|>", "x" * 100_000, f"{self.TEXTS[0]} " * 1_900]
+        for purpose in _PURPOSES:
+            vectors = embedder.embed(odd, purpose)
+            assert vectors.shape == (len(odd), embedder.dimensions)
+            np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-4)
 
     def test_identity(self, embedder: Embedder) -> None:
         """Identity and dimensions stay what they were before the first call."""
@@ -184,11 +173,6 @@ class EmbedderContract:
             "query",
         )
         assert (questions @ passages.T).argmax(axis=1).tolist() == [0, 1, 2]
-
-    def _assert_valid(self, embedder: Embedder, texts: Sequence[str], purpose: Purpose) -> None:
-        vectors = embedder.embed(texts, purpose)
-        assert vectors.shape == (len(texts), embedder.dimensions)
-        np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-4)
 
     def _assert_same(self, left: NDArray[np.float32], right: NDArray[np.float32]) -> None:
         assert float((left * right).sum(axis=1).min()) >= 1 - self.NEAR

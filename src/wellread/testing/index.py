@@ -16,10 +16,9 @@ import pytest
 from numpy.typing import NDArray
 
 from wellread.errors import StoreError
-from wellread.store.base import HeldRow, IndexKey, KeptIndex
+from wellread.store.base import HeldRow, KeptIndex
 from wellread.testing.index_model import (
     ANY,
-    DIMENSIONS,
     MANY,
     IndexTests,
     OpenIndex,
@@ -35,60 +34,11 @@ from wellread.testing.index_model import (
 from wellread.testing.index_search import IndexSearchContract
 from wellread.types import Filters, Span
 
-NO_VECTORS = np.zeros((0, DIMENSIONS), dtype=np.float32)
-
 
 class IndexUpkeepContract(IndexTests):
     """Rows that get their vectors later, reading everything back, purging."""
 
     # --- vectors that come later ---
-
-    @pytest.mark.parametrize("optimized", [False, True])
-    def test_rows_without_vectors_are_found_by_words_only(
-        self, index: KeptIndex, optimized: bool
-    ) -> None:
-        index.write([make_row("a", "ferry at noon"), make_row("b", "gannet")], None)
-        if optimized:
-            index.optimize()
-        assert ids(index.search_text("ferry", ANY, 5)) == ["a"]
-        assert index.search_vector(axes(0)[0], ANY, 5) == []
-        assert held(index) == ["a", "b"]
-
-    @pytest.mark.parametrize("optimized", [False, True])
-    def test_rows_that_got_their_vectors_are_found_by_both(
-        self, index: KeptIndex, optimized: bool
-    ) -> None:
-        rows = [make_row("a", "ferry at noon"), make_row("b", "gannet"), make_row("c", "kelp")]
-        index.write(rows, None)
-        if optimized:
-            index.optimize()
-        index.set_vectors(["b", "a"], axes(1, 0))
-        for _ in range(2):
-            found = index.search_vector(axes(1)[0], ANY, 5)
-            assert ids(found) == ["b", "a"]
-            assert found[0].score == pytest.approx(1.0, abs=1e-5)
-            assert ids(index.search_text("gannet", ANY, 5)) == ["b"]
-            assert ids(index.search_text("kelp", ANY, 5)) == ["c"]
-            index.optimize()
-        assert held(index) == ["a", "b", "c"]
-
-    def test_ids_that_are_not_there_are_passed_over(self, index: KeptIndex) -> None:
-        index.write([make_row("a", "ferry"), make_row("b", "gannet")], None)
-        index.remove([("doc-b", "v1")])
-        index.set_vectors(["nobody", "a", "b"], axes(3, 0, 1))
-        assert held(index) == ["a"]
-        assert ids(index.search_vector(axes(0)[0], ANY, 5)) == ["a"]
-        index.set_vectors([], axes())
-        assert held(index) == ["a"]
-
-    def test_the_last_vector_of_an_id_counts(self, index: KeptIndex) -> None:
-        index.write([make_row("a", "ferry"), make_row("b", "ferry")], axes(5, 6))
-        index.set_vectors(["a", "a"], axes(0, 1))
-        assert ids(index.search_vector(axes(1)[0], ANY, 1)) == ["a"]
-        index.set_vectors(["a"], axes(2) * 7)  # need not have length one
-        (hit,) = index.search_vector(axes(2)[0] * 3, ANY, 1)
-        assert hit.passage_id == "a"
-        assert hit.score == pytest.approx(1.0, abs=1e-5)
 
     def test_bad_vectors_change_nothing(self, index: KeptIndex) -> None:
         index.write([make_row("a", "ferry"), make_row("b", "gannet")], None)
@@ -96,12 +46,6 @@ class IndexUpkeepContract(IndexTests):
             with pytest.raises(StoreError):
                 index.set_vectors(["a", "b"], vectors)
         assert index.search_vector(axes(0)[0], ANY, 5) == []
-
-    def test_a_row_that_is_written_again_without_a_vector_has_none(self, index: KeptIndex) -> None:
-        index.write([make_row("a", "ferry")], axes(0))
-        index.write([make_row("a", "gannet")], None)
-        assert index.search_vector(axes(0)[0], ANY, 5) == []
-        assert ids(index.search_text("gannet", ANY, 5)) == ["a"]
 
     def test_rows_with_and_without_vectors_live_in_one_table(self, index: KeptIndex) -> None:
         vectors = random_vectors(MANY)
@@ -149,15 +93,6 @@ class IndexUpkeepContract(IndexTests):
         write(index, [make_row("c", "gannet")])
         assert sorted(ids(index.search_text("ferry gannet", ANY, 5))) == ["a", "c"]
         assert sorted(ids(index.search_vector(axes(0)[0], ANY, 5))) == ["a", "c"]
-
-    def test_rows_are_counted(self, open_index: OpenIndex) -> None:
-        index = open_index("counted")
-        assert index.rows() == 0
-        write(index, [make_row("a", "ferry"), make_row("b", "gannet")])
-        index.write([make_row("b", "gannet"), make_row("c", "kelp")], None)
-        assert index.rows() == open_index("counted").rows() == 3
-        index.remove([("doc-b", "v1")])
-        assert index.rows() == 2
 
     # --- purge ---
 
@@ -217,18 +152,6 @@ class IndexUpkeepContract(IndexTests):
             set(ids(index.search_vector(vectors[0], filters, MANY + 5))),
         ]
 
-    def test_an_emptied_index_can_be_purged_and_filled_again(self, index: KeptIndex) -> None:
-        write(index, [make_row("a", "ferry"), make_row("b", "gannet")])
-        index.optimize()
-        index.remove([("doc-a", "v1"), ("doc-b", "v1")])
-        index.purge()
-        assert index.purged()
-        assert index.search_text("ferry", ANY, 5) == []
-        assert index.search_vector(axes(0)[0], ANY, 5) == []
-        write(index, [make_row("c", "ferry", authors=("Ann",))])
-        index.optimize()
-        assert ids(index.search_text("ferry", Filters(authors=("ann",)), 5)) == ["c"]
-
 
 class IndexContract(IndexSearchContract, IndexUpkeepContract):
     """Inherit it and provide the fixture ``open_index``."""
@@ -246,32 +169,6 @@ class IndexContract(IndexSearchContract, IndexUpkeepContract):
             (hit,) = found
             assert (hit.passage_id, hit.document_id, hit.version, hit.span) == expected
 
-    def test_a_row_with_a_known_id_replaces_the_old_one(self, index: KeptIndex) -> None:
-        write(index, [make_row("a", "kittiwake"), make_row("b", "gannet")])
-        index.write([make_row("a", "puffin", version="v2")], axes(3))
-        assert index.search_text("kittiwake", ANY, 5) == []
-        (hit,) = index.search_text("puffin", ANY, 5)
-        assert (hit.passage_id, hit.version) == ("a", "v2")
-        best = index.search_vector(axes(3)[0], ANY, 1)[0]
-        assert best.passage_id == "a"
-        assert best.score == pytest.approx(1.0, abs=1e-5)
-        assert held(index) == ["a", "b"]
-
-    def test_writing_no_rows_or_the_same_again_changes_nothing(self, index: KeptIndex) -> None:
-        rows = [make_row("a", "kittiwake"), make_row("b", "gannet")]
-        index.write([], NO_VECTORS)
-        assert held(index) == []
-        write(index, rows)
-        write(index, rows)
-        assert held(index) == ["a", "b"]
-        assert ids(index.search_text("gannet", ANY, 5)) == ["b"]
-
-    def test_of_rows_with_one_id_in_one_call_the_last_one_counts(self, index: KeptIndex) -> None:
-        index.write([make_row("a", "kittiwake"), make_row("a", "puffin")], axes(0, 1))
-        assert index.search_text("kittiwake", ANY, 5) == []
-        assert ids(index.search_text("puffin", ANY, 5)) == ["a"]
-        assert len(held(index)) == 1
-
     def test_bad_vectors_stop_the_whole_write(self, index: KeptIndex) -> None:
         for vectors in bad_vectors():
             with pytest.raises(StoreError):
@@ -279,21 +176,6 @@ class IndexContract(IndexSearchContract, IndexUpkeepContract):
         assert held(index) == []
 
     # --- remove ---
-
-    def test_remove_takes_all_rows_of_one_version_and_only_those(self, index: KeptIndex) -> None:
-        versions = (("d1", "v1"), ("d1", "v1"), ("d1", "v2"), ("d2", "v1"), ("d2", "v2"))
-        write(
-            index,
-            [
-                make_row(known, "ferry", document_id=document, version=version)
-                for known, (document, version) in zip("abcde", versions, strict=True)
-            ],
-        )
-        # Crosswise: neither (d1, v2) nor (d2, v1) was named; a pair named twice counts once.
-        assert index.remove([("d1", "v1"), ("d2", "v2"), ("d1", "v1")]) == 3
-        assert sorted(ids(index.search_text("ferry", ANY, 9))) == ["c", "d"]
-        assert sorted(ids(index.search_vector(axes(0)[0], ANY, 9))) == ["c", "d"]
-        assert held(index) == ["c", "d"]
 
     def test_removing_what_is_not_there_is_no_error(self, index: KeptIndex) -> None:
         write(index, [make_row("a", "ferry")])
@@ -308,30 +190,6 @@ class IndexContract(IndexSearchContract, IndexUpkeepContract):
         assert held(index) == []
 
     # --- keys, optimize, reopening ---
-
-    def test_keys_name_every_row(self, index: KeptIndex) -> None:
-        write(index, [make_row("a", "ferry"), make_row("b", "", version="v2")])
-        assert sorted(index.keys(), key=lambda key: key.passage_id) == [
-            IndexKey(passage_id="a", document_id="doc-a", version="v1"),
-            IndexKey(passage_id="b", document_id="doc-b", version="v2"),
-        ]
-
-    def test_optimize_can_be_repeated_and_changes_no_result(self, index: KeptIndex) -> None:
-        write(index, [make_row(f"p{n:02}", f"ferry word{n % 3}") for n in range(40)])
-        index.remove([("doc-p03", "v1")])
-        results = []
-        for _ in range(3):
-            words = [sorted(ids(index.search_text(f"word{n}", ANY, 50))) for n in range(3)]
-            results.append((words, ids(index.search_vector(axes(2)[0], ANY, 50))))
-            index.optimize()
-        assert results[0] == results[1] == results[2]
-
-    def test_everything_is_there_after_reopening(self, open_index: OpenIndex) -> None:
-        write(open_index("kept"), [make_row("a", "ferry"), make_row("b", "gannet")])
-        open_index("kept").remove([("doc-b", "v1")])
-        again = open_index("kept")
-        assert ids(again.search_text("ferry gannet", ANY, 5)) == ["a"]
-        assert held(again) == ["a"]
 
     def test_one_handle_sees_what_another_wrote(self, open_index: OpenIndex) -> None:
         reader, writer = open_index("shared"), open_index("shared")

@@ -296,6 +296,7 @@ class IndexMachine(RuleBasedStateMachine):
             (known, row.document_id, row.version) for known, (row, _) in self._model.items()
         )
         assert there == expected
+        assert self._index.rows() == len(rows)
 
 
 def _cosine(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:

@@ -16,7 +16,6 @@ from wellread.testing.index_model import (
     DIMENSIONS,
     IndexTests,
     axes,
-    held,
     ids,
     make_row,
     matches,
@@ -150,14 +149,6 @@ class IndexSearchContract(IndexTests):
         assert ids(index.search_text("ktiwak", ANY, 5, differences=2)) == ["a"]
         assert index.search_text("ktiwak", ANY, 5, differences=1) == []
 
-    def test_rows_written_after_optimize_are_found(self, index: KeptIndex) -> None:
-        write(index, [make_row("a", "ferry")])
-        index.optimize()
-        index.write([make_row("b", "ferry kittiwake")], axes(4))
-        assert ids(index.search_text("kittiwake", ANY, 5)) == ["b"]
-        assert sorted(ids(index.search_text("ferry", ANY, 5))) == ["a", "b"]
-        assert ids(index.search_vector(axes(4)[0], ANY, 1)) == ["b"]
-
     # --- search_vector ---
 
     def test_vectors_rank_by_cosine(self, index: KeptIndex) -> None:
@@ -176,24 +167,9 @@ class IndexSearchContract(IndexTests):
             assert [hit.score for hit in found] == pytest.approx(list(cosines[best]), abs=1e-4)
             index.optimize()
 
-    def test_the_score_runs_from_minus_one_to_one(self, index: KeptIndex) -> None:
-        three = np.concatenate([axes(0, 1), -axes(0)])
-        index.write([make_row("a", "x"), make_row("b", "x"), make_row("c", "x")], three)
-        found = index.search_vector(axes(0)[0], ANY, 5)
-        assert ids(found) == ["a", "b", "c"]
-        assert [hit.score for hit in found] == pytest.approx([1.0, 0.0, -1.0], abs=1e-5)
-        assert index.search_vector(axes(0)[0], ANY, 0) == []
-
     def test_a_vector_of_another_size_is_refused(self, index: KeptIndex) -> None:
         with pytest.raises(StoreError):
             index.search_vector(np.ones(DIMENSIONS + 1, dtype=np.float32), ANY, 5)
-
-    def test_an_empty_index_finds_nothing(self, index: KeptIndex) -> None:
-        assert index.search_text("ferry", ANY, 5) == []
-        assert index.search_vector(axes(0)[0], ANY, 5) == []
-        assert held(index) == []
-        index.optimize()
-        assert index.search_vector(axes(0)[0], ANY, 5) == []
 
     # --- filters ---
 

@@ -17,11 +17,7 @@ from wellread.models.base import (
 
 
 class ReadableReader:
-    """Scores a text by the share of the question's words that it holds.
-
-    Attributes:
-        asked: the questions and texts of every call, in order.
-    """
+    """Scores a text by the share of the question's words that it holds."""
 
     reranks = True
 

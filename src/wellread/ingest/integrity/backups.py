@@ -41,11 +41,7 @@ def backups_of(kb: KnowledgeBase) -> Path:
 
 
 def back_up(kb: KnowledgeBase) -> CatalogueCopy | None:
-    """Make a backup and drop the oldest; None where backups are turned off.
-
-    Raises:
-        StoreError: there is no room, or the catalogue cannot be read whole.
-    """
+    """Make a backup and drop the oldest; None where backups are turned off."""
     if kb.place.url:
         raise StoreError("the catalogue is on a server", hint=SERVER)
     keep = kb.settings.backups.keep
@@ -69,11 +65,7 @@ def back_up_if_due(kb: KnowledgeBase) -> None:
 
 
 def renew_backups(kb: KnowledgeBase) -> None:
-    """Before removed text leaves the disk: a backup of what is left, in place of all others.
-
-    Raises:
-        StoreError: as ``back_up``; the others stay then.
-    """
+    """Before removed text leaves the disk: a backup of what is left, in place of all others."""
     keeps = kb.settings.backups.keep and not kb.place.url
     made = take_copy(kb.home / CATALOGUE_FILE, backups_of(kb)) if keeps else None
     drop_copies(backups_of(kb), keep=0, besides=made)
@@ -126,9 +118,6 @@ def restore_copy(kb: KnowledgeBase, copy: CatalogueCopy) -> None:
     """Make ``copy`` the catalogue; the file that was there is set aside among the backups.
 
     The index does not fit it then: ``verify`` with ``repair`` makes it follow.
-
-    Raises:
-        StoreError: files cannot be moved, or another process is writing.
     """
     with writing(kb):
         _take(kb, copy)
@@ -147,9 +136,6 @@ def replace_lost(kb: KnowledgeBase, lost: str) -> Problem:
     """Put the newest backup in the damaged catalogue's place; what was wrong, and what came of it.
 
     The caller holds the writers' lock. Without a backup nothing is touched: it is not repaired.
-
-    Raises:
-        StoreError: there is no room, or files cannot be moved.
     """
     copy = newest_sound(backups_of(kb))
     if copy is None:
@@ -192,11 +178,7 @@ def check_backups(kb: KnowledgeBase) -> list[Problem]:
 
 
 def replace_backups(kb: KnowledgeBase, names: Iterable[str]) -> None:
-    """Make a new backup, and drop those of these names.
-
-    Raises:
-        StoreError: as ``copying.back_up``.
-    """
+    """Make a new backup, and drop those of these names."""
     back_up(kb)
     for name in names:
         (backups_of(kb) / name).unlink(missing_ok=True)

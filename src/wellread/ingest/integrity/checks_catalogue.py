@@ -26,11 +26,7 @@ SHOWN = 20  # lines of damage in a file that are told
 
 
 def check_catalogue(kb: KnowledgeBase, trees: Sequence[str]) -> list[Problem]:
-    """Everything that does not agree within the catalogue, texts and passages excepted.
-
-    Args:
-        trees: what is wrong with the search trees of its file.
-    """
+    """Everything that does not agree within the catalogue, texts and passages excepted."""
     integrity, forgetting = kb.catalogue.integrity, kb.catalogue.forgetting
     outdated = "what it cites is not live any more"
     found = (

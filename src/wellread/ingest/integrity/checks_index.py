@@ -28,11 +28,7 @@ INDEX_LOST = "its files are damaged or gone; it is made anew from the catalogue"
 
 
 def check_index(kb: KnowledgeBase, expected: Expected) -> tuple[int, list[Problem]]:
-    """How many rows the index has, and where it differs from what it should hold.
-
-    Raises:
-        StoreError: the index does not answer just now.
-    """
+    """How many rows the index has, and where it differs from what it should hold."""
     owed = set(kb.catalogue.integrity.owed())
     try:
         held = _held(kb, expected)
@@ -194,11 +190,7 @@ _WORD = re.compile(r"(?<![^\W_])[A-Za-z]{4,16}(?![^\W_])")
 
 
 def check_search(kb: KnowledgeBase, unsure: Collection[str]) -> list[Problem]:
-    """Searches that fail, or that do not find what is there.
-
-    Args:
-        unsure: documents whose rows are known to be damaged.
-    """
+    """Searches that fail, or that do not find what is there."""
     found: dict[str, str] = {}
     # The same documents every time: those with the smallest ids, which are hashes.
     sample = sorted(kb.catalogue.document_ids())[:SAMPLE_DOCUMENTS]

@@ -48,7 +48,6 @@ class Problem:
     """One thing that does not match.
 
     Attributes:
-        kind: one of the names of this module.
         subject: the id of a document, an answer or a job, or the name of a table or index.
     """
 

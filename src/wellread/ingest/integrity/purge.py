@@ -43,9 +43,6 @@ def purge(kb: KnowledgeBase) -> bool:
 
     Costs nothing when there is nothing to do. Questions are answered meanwhile; writers wait.
     False when a reader that is busy just now needs some of the old bytes.
-
-    Raises:
-        StoreError: a store refused, for example because the disk has no room.
     """
     with writing(kb):
         if not is_purged(kb):
@@ -60,11 +57,7 @@ def purge(kb: KnowledgeBase) -> bool:
 
 
 def purge_if_quick(kb: KnowledgeBase) -> None:
-    """``purge`` where it takes few seconds; else ``verify`` tells that it is left to do.
-
-    Raises:
-        StoreError: as ``purge``.
-    """
+    """``purge`` where it takes few seconds; else ``verify`` tells that it is left to do."""
     passages = sum(each.passages for each in kb.catalogue.stats())
     if passages <= QUICK_PASSAGES:
         purge(kb)
@@ -90,12 +83,7 @@ Store = Literal["catalogue", "index", "files"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """Where something of the removed text still stands.
-
-    Attributes:
-        place: the table and row, the index and passage, or the file.
-        words: what was found there; empty for an index that was not purged.
-    """
+    """Where something of the removed text stands; no ``words``: an index that was not purged."""
 
     store: Store
     place: str
@@ -107,20 +95,12 @@ class Trace:
 
 
 def traces(kb: KnowledgeBase, texts: Sequence[str]) -> list[Trace]:
-    """Every trace of the sentences of ``texts``, which are taken for removed.
-
-    Raises:
-        StoreError: a store or a file of the home cannot be read.
-    """
+    """Every trace of the sentences of ``texts``, which are taken for removed."""
     return find_traces(kb, needles(texts))
 
 
 def find_traces(kb: KnowledgeBase, wanted: Collection[str]) -> list[Trace]:
-    """Every trace of these words; one for each place and words.
-
-    Raises:
-        StoreError: as ``traces``.
-    """
+    """Every trace of these words; one for each place and words."""
     if not wanted:
         return []
     within = finder(wanted)
@@ -132,12 +112,12 @@ def find_traces(kb: KnowledgeBase, wanted: Collection[str]) -> list[Trace]:
     return list(dict.fromkeys(found))
 
 
-def needles(texts: Iterable[str], most: int = MOST) -> list[str]:
+def needles(texts: Iterable[str]) -> list[str]:
     """What to look for: sentences of at least five words, evenly chosen from all texts."""
     pieces = (
         piece for text in texts for span in sentence_spans(text) for piece in _ends(span.of(text))
     )
-    return evenly(list(dict.fromkeys(pieces)), most)
+    return evenly(list(dict.fromkeys(pieces)), MOST)
 
 
 def evenly(items: Sequence[str], most: int) -> list[str]:
@@ -149,11 +129,7 @@ def evenly(items: Sequence[str], most: int) -> list[str]:
 def said_elsewhere(
     kb: KnowledgeBase, wanted: Collection[str], besides: Collection[str]
 ) -> set[str]:
-    """Those of the words that a document says that is none of ``besides``.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """Those of the words that a document says that is none of ``besides``."""
     if not wanted:
         return set()
     within = finder(wanted)

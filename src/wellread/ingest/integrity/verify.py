@@ -51,11 +51,7 @@ COUNTED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyReport:
-    """What every store counts, and what does not match.
-
-    Attributes:
-        notes: what is no damage, but worth knowing.
-    """
+    """What every store counts, and what does not match."""
 
     counts: Mapping[str, int]
     problems: tuple[Problem, ...]

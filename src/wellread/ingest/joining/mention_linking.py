@@ -15,12 +15,13 @@ from __future__ import annotations
 import logging
 import re
 import unicodedata
-from bisect import bisect_left, bisect_right, insort
+from array import array
+from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import ahocorasick
 
@@ -38,67 +39,35 @@ from wellread.types import Span
 
 HYPHENS = frozenset("-\u2010\u2011\u2012\u2013")
 _QUOTES = {"‘": "'", "’": "'", "ʼ": "'"}
+_CHARACTERS = re.compile(r"\s\s+|.", re.DOTALL)
 BREAK = "\n"  # stands for a blank line; no name has one
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Folded:
-    """A folded text.
-
-    Attributes:
-        starts, originals: where each stretch begins, in the folded and in the original text.
-        lengths: of a stretch that folding made longer or shorter, its original length; -1 for a
-            stretch whose characters stand for one each.
-    """
+class Folded(NamedTuple):
+    """A folded text, with the place in the original of each of its characters and of its end."""
 
     text: str
-    starts: list[int]
-    originals: list[int]
-    lengths: list[int]
+    places: array[int]
 
     def span(self, start: int, end: int) -> Span | None:
         """Where ``text[start:end]`` (not empty) stands in the original; None inside a character."""
-        first = bisect_right(self.starts, start) - 1
-        last = bisect_right(self.starts, end - 1) - 1
-        inside = start - self.starts[first]
-        if inside and self.lengths[first] >= 0:
+        if any(at and self.places[at] == self.places[at - 1] for at in (start, end)):
             return None
-        if self.lengths[last] < 0:
-            finish = self.originals[last] + end - self.starts[last]
-        elif last + 1 == len(self.starts) or self.starts[last + 1] > end:
-            return None
-        else:
-            finish = self.originals[last] + self.lengths[last]
-        return Span(start=self.originals[first] + inside, end=finish)
+        return Span(start=self.places[start], end=self.places[end])
 
 
 def fold(text: str) -> Folded:
     """``text`` folded, character by character; runs of white space become one space."""
     table = {char: _fold_character(char) for char in set(text)}
-    uneven = "".join(char for char, plain in table.items() if len(plain) != 1)
-    special = re.compile(rf"[{re.escape(uneven)}]|\s\s+" if uneven else r"\s\s+")
-    mapping = str.maketrans({char: plain for char, plain in table.items() if plain != char})
     pieces: list[str] = []
-    starts, originals, lengths = [0], [0], [-1]
-    length = place = 0
-    for found in special.finditer(text):
-        begin, end = found.span()
-        pieces.append(text[place:begin].translate(mapping))
-        length += begin - place
+    places = array("L")
+    for found in _CHARACTERS.finditer(text):
         run = found.group()
         plain = table[run] if len(run) == 1 else BREAK if run.count("\n") > 1 else " "
         pieces.append(plain)
-        starts += (length, length + len(plain))
-        originals += (begin, end)
-        lengths += (end - begin, -1)
-        length += len(plain)
-        place = end
-    pieces.append(text[place:].translate(mapping))
-    # The end is a stretch of its own, so that the last one is known to be over.
-    starts.append(length + len(text) - place)
-    originals.append(len(text))
-    lengths.append(-1)
-    return Folded(text="".join(pieces), starts=starts, originals=originals, lengths=lengths)
+        places.extend([found.start()] * len(plain))
+    places.append(len(text))
+    return Folded("".join(pieces), places)
 
 
 def _fold_character(char: str) -> str:
@@ -133,7 +102,6 @@ class Form:
     """One spelling of an entity's name.
 
     Attributes:
-        name: what the entity calls itself.
         written: the spelling, for those that count only as they are written.
         rank: of two entities with the same spelling the lower one has it.
     """
@@ -347,25 +315,15 @@ BATCH_DOCUMENTS = 500
 BATCH_CHARACTERS = 2_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MentionReport:
-    """How many documents a pass searched (the others were up to date), and places it found."""
+def link_mentions(catalogue: Catalogue, collection: str) -> int:
+    """Find the names of the collection's entities in its documents; how many were searched.
 
-    scanned: int = 0
-    mentions: int = 0
-
-
-def link_mentions(catalogue: Catalogue, collection: str) -> MentionReport:
-    """Find the names of the collection's entities in its documents.
-
-    Raises:
-        StoreError: the catalogue refused; batches that were written stay.
-    """
+    The others were up to date."""
     scans = catalogue.graph.scans
     entities = scans.named_entities(collection)
     if not entities:
         scans.forget(collection)
-        return MentionReport()
+        return 0
     names = names_digest(entities)
     scanned = mentions = 0
     finder: NameFinder | None = None
@@ -385,7 +343,7 @@ def link_mentions(catalogue: Catalogue, collection: str) -> MentionReport:
         scanned += len(batch)
     if scanned:
         logger.info("searched %d documents of %s for names: %d", scanned, collection, mentions)
-    return MentionReport(scanned=scanned, mentions=mentions)
+    return scanned
 
 
 def names_digest(entities: Sequence[EntityNode]) -> str:

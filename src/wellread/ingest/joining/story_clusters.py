@@ -9,7 +9,7 @@ that were put before it stay where they are.
 
 Words and pairs of neighbouring words gather news of one subject better than vectors of a small
 general model do (docs/decisions/008-stories.md has the figures). A feature is known by a hash of 32
-bits; counts and postings stand in sorted arrays, which take a tenth of what dicts take. Copies are
+bits; postings stand in sorted arrays, which take a tenth of what dicts take. Copies are
 found by MinHash (Broder, 1997) over runs of words, looked up in bands.
 """
 
@@ -41,39 +41,6 @@ Numbers = NDArray[np.uint32]
 Weights = NDArray[np.float64]
 
 
-class Tally:
-    """How often each code was added."""
-
-    def __init__(self) -> None:
-        self._codes: Codes = np.empty(0, dtype=np.uint64)
-        self._counts: NDArray[np.uint32] = np.empty(0, dtype=np.uint32)
-        self._pending: Counter[int] = Counter()
-
-    def add(self, codes: Iterable[int]) -> None:
-        """Each of these once more."""
-        self._pending.update(iter(codes))  # a mapping's keys, not its values
-        if _due(len(self._pending), len(self._codes)):
-            self._merge()
-
-    def of(self, codes: Sequence[int]) -> list[int]:
-        """How often each of these was added, in their order."""
-        places, known = _places(self._codes, np.array(codes, dtype=np.uint64))
-        settled = np.zeros(len(codes), dtype=np.int64)
-        settled[known] = self._counts[places[known]]
-        return [
-            count + self._pending[code] for count, code in zip(settled.tolist(), codes, strict=True)
-        ]
-
-    def _merge(self) -> None:
-        codes = np.array(sorted(self._pending), dtype=np.uint64)
-        counts = np.array([self._pending[code] for code in codes.tolist()], dtype=np.uint32)
-        places, known = _places(self._codes, codes)
-        self._counts[places[known]] += counts[known]
-        self._codes = np.insert(self._codes, places[~known], codes[~known])
-        self._counts = np.insert(self._counts, places[~known], counts[~known])
-        self._pending = Counter()
-
-
 class Postings:
     """Which numbers each code has, each with a weight, in the order in which they were added."""
 
@@ -96,11 +63,7 @@ class Postings:
         return _due(self._waiting, len(self._codes))
 
     def merge(self, alive: NDArray[np.bool_] | None = None) -> None:
-        """Sort in what waits.
-
-        Args:
-            alive: for each number whether it is needed still; the others are dropped.
-        """
+        """Sort in what waits; numbers that are not ``alive`` are dropped."""
         waiting = [
             (code, number, weight)
             for code, having in self._pending.items()
@@ -148,11 +111,7 @@ class Postings:
     def _found(
         self, codes: Sequence[int], most: Sequence[int] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where the codes stand in the arrays, and in how many places each.
-
-        Args:
-            most: of each code, no more than the last so many.
-        """
+        """Where the codes stand in the arrays, and in how many places each."""
         wanted = np.array(codes, dtype=np.uint64)
         starts = np.searchsorted(self._codes, wanted, side="left")
         ends = np.searchsorted(self._codes, wanted, side="right")
@@ -167,14 +126,6 @@ def _due(waiting: int, settled: int) -> bool:
     return waiting >= max(LEAST_MERGED, settled // SHARE_MERGED)
 
 
-def _places(sorted_codes: Codes, codes: Codes) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Where each of ``codes`` stands or would stand, and whether it does stand there."""
-    places = np.searchsorted(sorted_codes, codes).astype(np.int64)
-    known = places < len(sorted_codes)
-    known[known] = sorted_codes[places[known]] == codes[known]
-    return places, known
-
-
 SCHEME = "words-pairs/1"  # another name: stories that were made by other rules are made anew
 LEAD_CHARACTERS = 1_000  # of an item: what it is about is said first
 PAIR_WEIGHT = 0.7
@@ -185,6 +136,7 @@ PRIOR_HAVING = 10
 UNSEEN_WEIGHT = 0.5  # of a feature that no item before had
 COMMON_SHARE = 0.2  # of the items: what more of them have says nothing
 COMMON_FROM = 50  # items from which on that is judged
+COUNTERS = 1 << 24  # of features; what is not used takes no memory
 RUN_WORDS = 4
 HASHES = 64
 BANDS = 16
@@ -219,21 +171,27 @@ def code_of(feature: str) -> int:
 
 
 class Frequencies:
-    """How many items have each feature, and from that what a feature is worth."""
+    """How many items have each feature, and from that what a feature is worth.
+
+    Counted by some bits of a feature's code: two that share them, which is rare, count together.
+    """
 
     def __init__(self) -> None:
         self._items = 0
-        self._having = Tally()
+        self._having: Numbers = np.zeros(COUNTERS, dtype=np.uint32)
 
     @property
     def youth(self) -> float:
         """1 before the first item, 0 after very many: how much is a guess what words are worth."""
         return PRIOR_ITEMS / (PRIOR_ITEMS + self._items)
 
-    def add(self, codes: Iterable[int]) -> None:
-        """One more item has these features."""
+    def add(self, codes: Iterable[int]) -> list[int]:
+        """One more item has these features; how many have each now, in their order."""
         self._items += 1
-        self._having.add(codes)
+        places = np.fromiter(codes, dtype=np.int64) % COUNTERS
+        self._having[places] += 1
+        having: list[int] = self._having[places].tolist()
+        return having
 
     def weigh(self, features: Counter[str]) -> Vector:
         """The unit vector of an item, which is counted in; rounded as it will be stored.
@@ -241,10 +199,9 @@ class Frequencies:
         A feature that too many items have weighs nothing, and stays in to be counted again.
         """
         codes = [code_of(feature) for feature in features]
-        self.add(codes)
         everyday = _everyday_codes()
         vector: Vector = {}
-        for feature, code, having in zip(features, codes, self._having.of(codes), strict=True):
+        for feature, code, having in zip(features, codes, self.add(codes), strict=True):
             if self._items >= COMMON_FROM and having > COMMON_SHARE * self._items:
                 vector[code] = 0.0
                 continue
@@ -303,11 +260,7 @@ def signature_of(text: str) -> Signature:
 
 
 def alike(one: Signature, others: NDArray[np.uint32]) -> NDArray[np.float64]:
-    """The share of runs of words that a text has in common with others, as signatures tell.
-
-    Args:
-        others: their signatures, one a row; shape (texts, ``HASHES``).
-    """
+    """The share of runs of words that a text has in common with others, as signatures tell."""
     shares: NDArray[np.float64] = (others == one).mean(axis=1)
     return shares
 
@@ -348,12 +301,7 @@ ItemKey = tuple[str, int]  # (document id, start)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedItem:
-    """An item in its story.
-
-    Attributes:
-        story: its id; that of a new story is the one that was offered.
-        repeats: the original of which it is a near-duplicate.
-    """
+    """An item in its story; ``repeats`` is the original of a near-duplicate."""
 
     key: ItemKey
     story: str

@@ -24,6 +24,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import pairwise
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from wellread.identity import tagged_hash
@@ -166,16 +167,8 @@ BATCH_ITEMS = 500  # kept in one transaction
 TOLD_AT_ONCE = 64  # stories that get their text in one transaction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoryReport:
-    """What a refresh did.
-
-    Attributes:
-        documents: cut into news items; the others were up to date.
-        items: news items found in them.
-        repeats: those of them that are near-duplicates of others.
-        told: stories that got a new text.
-    """
+class StoryReport(NamedTuple):
+    """Documents cut into news items, the items, copies among these, and stories told anew."""
 
     documents: int = 0
     items: int = 0
@@ -188,14 +181,10 @@ def finish_run(kb: KnowledgeBase, collection: str) -> None:
     feedback counts still.
 
     Cheap when nothing changed; safe to kill, since the next run takes up what is left.
-
-    Raises:
-        StoreError: the catalogue refused.
-        ModelError: the embedder failed.
     """
     linked = link_mentions(kb.catalogue, collection)
     stories = refresh(kb, collection)
-    if linked.scanned or stories.documents or stories.told:
+    if linked or stories.documents or stories.told:
         kb.catalogue.answer_cache.joined(collection)  # answers before it knew less
     kb.catalogue.expiry.sweep()
 
@@ -204,9 +193,6 @@ def refresh(kb: KnowledgeBase, collection: str) -> StoryReport:
     """Bring the stories of a collection up to date with its documents.
 
     Other rules or settings than the stories were made with make them anew.
-
-    Raises:
-        StoreError: the catalogue refused; batches that were kept stay.
     """
     if not kb.settings.stories.enabled:
         return StoryReport()

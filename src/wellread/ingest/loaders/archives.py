@@ -64,9 +64,6 @@ def parse(data: bytes, uri: str, *, repair: bool = False) -> etree._Element:
 
     Args:
         repair: read on after an error, as browsers do (an ``&`` that is not escaped).
-
-    Raises:
-        SourceError: it is not XML, or declares entities.
     """
     if declares(data) == "entities" or not is_readable(data):
         raise SourceError(uri, "XML that declares entities, or is in an unusual encoding")
@@ -127,9 +124,6 @@ def open_archive(
 
     Args:
         document_types: they may be declared, as pages of e-books do.
-
-    Raises:
-        SourceError: not a zip file, damaged, encrypted, too large unpacked, or a trap.
     """
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
@@ -198,11 +192,7 @@ def is_office_binary(data: bytes) -> bool:
 
 
 def refuse_binary(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
-    """Always refuses, and says what to do.
-
-    Raises:
-        SourceError: always.
-    """
+    """Always refuses, and says what to do."""
     stream = _stream(source.data)
     raise SourceError(source.uri, _STREAMS.get(stream, "not an Office file"))
 
@@ -243,11 +233,7 @@ class OfficeFile:
 
 
 def open_office(source: Source, limits: LoaderLimits) -> OfficeFile:
-    """Check the whole file, read its core properties, and mend what the libraries stumble over.
-
-    Raises:
-        SourceError: it is no zip file that may be opened (see ``archives``).
-    """
+    """Check the whole file, read its core properties, and mend what the libraries stumble over."""
     with open_archive(source.data, source.uri, limits) as archive:
         try:
             found, data = _core_properties(archive), _mended(source.data, archive)

@@ -50,20 +50,12 @@ class Source:
     path: Path | None = None
 
     def require(self, text: str) -> None:
-        """Refuse a document without any character that is not white space.
-
-        Raises:
-            EmptyError: there is no text.
-        """
+        """Refuse a document without any character that is not white space."""
         if not text.strip():
             raise EmptyError(self.uri, "no text")
 
     def document(self, built: Built, **fields: Any) -> Document:
-        """A document that was read from it; ``fields``: the other fields of a ``Document``.
-
-        Raises:
-            EmptyError: it has no text.
-        """
+        """A document that was read from it; ``fields``: the other fields of a ``Document``."""
         text, marks = built
         self.require(text)
         own = {"collection": self.collection, "uri": self.uri, "text": text, "marks": marks}
@@ -77,7 +69,6 @@ class LoaderLimits:
     Attributes:
         max_pages: pages of a PDF, slides of a presentation.
         max_unpacked_bytes, max_entries: of the zip file that an Office file is.
-        max_cells: filled cells of a workbook.
     """
 
     max_pages: int = 5_000

@@ -50,7 +50,6 @@ class FrontMatter:
     """The fields of a front-matter block.
 
     Attributes:
-        body: what follows the block.
         body_line: source line (from 1) on which the body begins.
         lines: field name to the source line on which it stands.
     """
@@ -82,11 +81,7 @@ class FrontMatter:
 
 
 def split(text: str, uri: str) -> FrontMatter:
-    """Separate front matter from body. A block that is not a mapping is part of the body.
-
-    Raises:
-        SourceError: the block is not YAML; names the line.
-    """
+    """Separate front matter from body. A block that is not a mapping is part of the body."""
     there = _block(text)
     if there is None:
         return FrontMatter(body=text)
@@ -123,14 +118,7 @@ def _block(text: str) -> tuple[str, re.Match[str]] | None:
 
 
 def refuse_readers(fields: object, uri: str, *, deep: bool = True) -> None:
-    """Refuse fields that name who may read the document, whatever their case, quotes and spaces.
-
-    Args:
-        deep: also fields of fields.
-
-    Raises:
-        SourceError: one of them does.
-    """
+    """Refuse fields that name who may read the document, whatever their case, quotes and spaces."""
     waiting, seen = [fields], {id(fields)}  # YAML folds a tree of any size into a few lines
     while waiting:
         one = waiting.pop()
@@ -215,11 +203,7 @@ def _read_moment(text: str) -> datetime | None:
 
 
 def entity_of(matter: FrontMatter, uri: str) -> EntityFacts | None:
-    """The entity that the fields describe: an ``id`` and a sign that it is a node; else None.
-
-    Raises:
-        SourceError: a relation has no type or no target.
-    """
+    """The entity that the fields describe: an ``id`` and a sign that it is a node; else None."""
     entity_id = matter.words("id")
     if not entity_id or not any(name in matter.fields for name in ENTITY_SIGNS):
         return None
@@ -258,11 +242,7 @@ def _relations(given: object, uri: str) -> list[Relation]:
 
 
 def taxonomy_of(matter: FrontMatter, *, words_too: bool) -> dict[str, tuple[str, ...]]:
-    """Dimension to values: every list of words outside the known fields.
-
-    Args:
-        words_too: take single words as well (an entity's ``scale: regional``).
-    """
+    """Dimension to values: every list of words outside the known fields."""
     return {
         name: values
         for name, value in matter.fields.items()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import json
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -28,8 +27,23 @@ _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
+    codecs.BOM_UTF8: "utf-8-sig",
 }
-_CODING = re.compile(rb"coding[:=][ \t]*([-\w.]{1,40})")  # as editors and Python write it (PEP 263)
+# On the first two lines, as editors and Python write it (PEP 263).
+CODING = re.compile(rb"\A(?:[^\n]*\n)?[^\n]*?coding[:=][ \t]*([-\w.]{1,40})")
+HEAD_BYTES = 4096
+ODD_AMONG = 2_000  # characters of a text, in which one odd sign is believed
+LEAST_BYTES = 24  # that speak for another encoding than Windows-1252
+LOOKED_AT = 100_000  # bytes, by the library that knows many encodings
+NOTE = "read as {}, which it does not declare: if letters look wrong, save it as UTF-8"
+_CALLED = {"cp1252": "Windows-1252", "cp1251": "Windows-1251", "cp932": "Shift-JIS"}
+_NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f]")
+# Signs and capitals inside of words were letters in another encoding: 'by³' is Polish, 'cafŽ' a
+# Macintosh's café. Dashes, apostrophes, dots and the soft hyphen do stand there.
+_ODD = re.compile(
+    r"[^\W\d_]{2}(?![’‘–—·\u00ad\u00a0…])(?:[^\w\s\x00-\x7f]|[²³¹ºª])(?=[^\W\d_])|[^\W\d_]{3}[²³¹]"
+    r"|[a-zß-ÿ][À-ÖØ-ÞŠŒŽŸ]"
+)
 _NAME_DATE = re.compile(r"^\d{4}-\d{2}-\d{2}[-_ ]?")
 _EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,8}$")
 _ITEM = re.compile(r"\s*(?:[-*+•‣▪–—]|\(?(?:\d{1,3}|[A-Za-z])[.)])\s+\S")
@@ -128,61 +142,57 @@ class Blocks:
 
 
 def decode(source: Source) -> str:
-    """The source as text with ``\\n`` line ends; a byte order mark is honoured and dropped.
+    """The source as text with ``\\n`` line ends, without its byte order mark."""
+    return decoded(source, CODING)[0].replace("\r\n", "\n").replace("\r", "\n")
+
+
+def decoded(source: Source, declared: re.Pattern[bytes]) -> tuple[str, str]:
+    """The text, and a note when its encoding was only detected.
+
+    By byte order mark, else as UTF-8, by what ``declared`` finds in the first bytes, by detection.
 
     Raises:
-        SourceError: the bytes are not UTF-8, have no byte order mark, declare nothing else in a
-            ``coding:`` note on the first two lines, and do not look like Windows-1252.
+        SourceError: none of them fits.
     """
-    return _decoded(source)[0]
+    data, line = source.data, 0
+    marked = [name for mark, name in _BYTE_ORDER_MARKS.items() if data.startswith(mark)][:1]
+    named = declared.search(data[:HEAD_BYTES])
+    for name in marked or ["utf-8", *([named.group(1).decode("ascii")] if named else [])]:
+        try:
+            return data.decode(name), ""
+        except UnicodeDecodeError as error:
+            line = line or data.count(b"\n", 0, error.start) + 1
+        except LookupError:  # an encoding that nobody knows
+            continue
+    text, note = ("", "") if marked else _detected(data)
+    if not text:
+        form = (marked or ["utf-8"])[0].removesuffix("-sig").upper()
+        raise SourceError(source.uri, f"not {form} (line {line}): save it as UTF-8")
+    return text, note
 
 
-def note_on(source: Source) -> str:
-    """What the reader of a report should know of how the text was decoded; mostly nothing."""
-    if source.data.isascii():
-        return ""
-    try:
-        return _decoded(source)[1]
-    except SourceError:
-        return ""
+def _detected(data: bytes) -> tuple[str, str]:
+    """Text that declares nothing, with a note that names the encoding; empty when that is unsure.
 
-
-def _decoded(source: Source) -> tuple[str, str]:
-    """The text with ``\\n`` line ends, and a note when its encoding was guessed."""
-    data = source.data
-    marked = [name for mark, name in _BYTE_ORDER_MARKS.items() if data.startswith(mark)]
-    encoding, note = [*marked, "utf-8-sig"][0], ""
+    As browsers do, it is Windows-1252 unless the bytes speak for another.
+    """
+    matches = from_bytes(data[:LOOKED_AT])
+    best = matches.best()
+    western = any("cp1252" in one.could_be_from_charset for one in matches)
+    other = best.encoding if best and len(data) >= LEAST_BYTES else "utf-8"
+    encoding = "cp1252" if western else other
     try:
         text = data.decode(encoding)
-    except UnicodeDecodeError as error:
-        named = _CODING.search(b"\n".join(data[:1000].split(b"\n", 2)[:2]))
-        if named or marked or data.startswith(codecs.BOM_UTF8):
-            text = _decode_declared(data, named.group(1)) if named else ""
-        else:
-            text, note = windows_1252(data), WINDOWS_NOTE
-        if not text:
-            line = data.count(b"\n", 0, error.start) + 1
-            raise SourceError(
-                source.uri,
-                f"not {encoding.removesuffix('-sig').upper()} (line {line}): save it as UTF-8",
-            ) from error
-    return text.replace("\r\n", "\n").replace("\r", "\n"), note
-
-
-def _decode_declared(data: bytes, named: bytes) -> str:
-    """The text by the encoding that it names; empty when that does not work."""
-    try:
-        return data.decode(named.decode("ascii"))
-    except (UnicodeDecodeError, LookupError):  # LookupError: an encoding that nobody knows
-        return ""
+    except UnicodeDecodeError:
+        return "", ""
+    odd = len(_ODD.findall(text)) if western else 0
+    if encoding.startswith("utf") or _NO_TEXT.search(text) or odd > len(text) // ODD_AMONG:
+        return "", ""
+    return text, NOTE.format(_CALLED.get(encoding, encoding))
 
 
 def json_of(source: Source) -> Any:
-    """What the JSON file holds.
-
-    Raises:
-        SourceError: it is not JSON, or no text.
-    """
+    """What the JSON file holds."""
     try:
         return json.loads(decode(source))
     except json.JSONDecodeError as error:
@@ -260,9 +270,6 @@ def write_paragraphs(blocks: Blocks, text: str, first_line: int | None = None) -
 def unwrapped(lines: Sequence[str], words: Mapping[str, int]) -> tuple[str, list[tuple[int, int]]]:
     """The lines of one paragraph, joined where a line was only broken to fit a width.
 
-    Args:
-        words: how often each word stands in the whole text (see ``join_lines``).
-
     Returns:
         The text, and for each line but the first its place in the text and its index.
     """
@@ -315,45 +322,3 @@ def _title(text: str, name: str) -> str:
     first, _, rest = text.partition(PARAGRAPH)
     alone = bool(rest) and "\n" not in first and len(first.strip()) <= TITLE_CHARACTERS
     return first.strip() if alone else title_from_name(name)
-
-
-WINDOWS_NOTE = (
-    "read as Windows-1252, which it does not declare: if letters look wrong, save it as UTF-8"
-)
-MOST_BEYOND = 0.3  # share of letters beyond ASCII; French has 4 %, another alphabet nearly all
-LOOKED_AT = 100_000  # bytes, by the library that knows many languages
-
-_NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f]")
-_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
-# A sign that ends a long word or stands inside one was a letter in another encoding: 'by³' is
-# Polish. Dashes, apostrophes, dots and the soft hyphen do stand there.
-_INSIDE = re.compile(r"[^\W\d_]{2}([^\w\s\x00-\x7f]|[²³¹ºª])(?=[^\W\d_])|[^\W\d_]{3}[²³¹]")
-_CAPITAL = re.compile(r"[a-zß-ÿ][À-ÖØ-ÞŠŒŽŸ]")  # 'cafŽ' is a Macintosh's café
-_JOINS = frozenset("’‘–—·\u00ad\u00a0…")
-
-
-def windows_1252(data: bytes) -> str:
-    """The text, when ``data`` is such a text; empty when it is something else."""
-    try:
-        text = data.decode("cp1252")
-    except UnicodeDecodeError:  # five bytes stand for nothing
-        return ""
-    beyond = _BEYOND_ASCII.findall(text)
-    letters = sum(map(str.isalpha, text))
-    foreign = sum(map(str.isalpha, beyond))
-    if not beyond or _NO_TEXT.search(text) or foreign > MOST_BEYOND * max(letters, 1):
-        return ""
-    # 0x8D and its like, and marks that stand above other letters.
-    if any(unicodedata.category(sign) in ("Cc", "Lm", "Sk") for sign in set(beyond)):
-        return ""
-    if _CAPITAL.search(text):
-        return ""
-    if any(found[1] not in _JOINS for found in _INSIDE.finditer(text)):
-        return ""
-    return text if _is_likely(data) else ""
-
-
-def _is_likely(data: bytes) -> bool:
-    """Whether it is among the encodings that make words of the bytes."""
-    matches = list(from_bytes(data[:LOOKED_AT]))
-    return not matches or any("cp1252" in one.could_be_from_charset for one in matches)

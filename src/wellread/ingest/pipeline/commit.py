@@ -152,12 +152,7 @@ class ReadSource:
 
 @dataclass(slots=True)
 class Window:
-    """Read sources that are written together; ``tokens`` is the size their passages were cut to.
-
-    Attributes:
-        seen: records of sources without a change of documents.
-        results: of the sources, true once they are written.
-    """
+    """Read sources that are written together; ``tokens`` is the size their passages were cut to."""
 
     tokens: int
     sources: list[ReadSource] = field(default_factory=list)
@@ -290,11 +285,7 @@ OnVectors = Callable[[int], None]
 
 
 class VectorFiller:
-    """A thread that embeds what is owed until it is told that no more will come.
-
-    Args:
-        on_vectors: called with the number of passages embedded since the last call.
-    """
+    """A thread that embeds what is owed until it is told that no more will come."""
 
     def __init__(self, kb: KnowledgeBase, on_vectors: OnVectors) -> None:
         self._kb = kb
@@ -316,11 +307,7 @@ class VectorFiller:
         self._more.set()
 
     def wait(self, seconds: float) -> bool:
-        """Whether it has ended, after at most so many seconds.
-
-        Raises:
-            ModelError, StoreError: as they happened; what was not embedded stays owed.
-        """
+        """Whether it has ended, after at most so many seconds."""
         self._thread.join(seconds)
         if self._error is not None:
             raise self._error

@@ -28,7 +28,6 @@ class Progress:
     Attributes:
         passages_written: are found by their words.
         passages_done: are found by their meaning as well.
-        current: the source being read.
     """
 
     sources_total: int
@@ -43,7 +42,6 @@ class Report:
     """Every source of a run with its result; ``passages`` were embedded in ``seconds``.
 
     Attributes:
-        job_id: of the run's record in the catalogue.
         cancelled: it was asked to stop, and what is not in ``rows`` was not looked at.
         notes: what else is to be known, of settings that lie in folders.
     """
@@ -109,11 +107,7 @@ class JobLog:
 def job_log(
     kb: KnowledgeBase, action: JobAction, collection: str, inputs: Sequence[str]
 ) -> Iterator[JobLog]:
-    """A job for the run inside; how it ended is written down, an exception included.
-
-    Raises:
-        StoreError: the home is read-only.
-    """
+    """A job for the run inside; how it ended is written down, an exception included."""
     refuse_writing(kb.home, read_only=kb.read_only)
     end_dead_jobs(kb)
     named = [shown(given) if is_web(given) else given for given in inputs]  # without passwords

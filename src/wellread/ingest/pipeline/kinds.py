@@ -1,8 +1,7 @@
 """Which loader reads a source: by its content first, then by its extension.
 
 A loader that another package adds (entry points ``wellread.loaders``, named by the extension)
-is asked before ours. A loader's module is imported when it is first used, so that nobody pays for
-a parser that nothing needs.
+is asked before ours (``loaders/kind_table.py``).
 """
 
 from __future__ import annotations
@@ -13,9 +12,8 @@ import json
 import logging
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePosixPath
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 from wellread import plugins
@@ -26,10 +24,10 @@ from wellread.ingest.loaders.base import (
     ENTRIES,
     ENTRIES_VERSION,
     EmptyError,
-    Loader,
     LoaderLimits,
     Source,
 )
+from wellread.ingest.loaders.kind_table import EXTENSIONS, LOADERS, OPML, LoaderEntry
 from wellread.ingest.loaders.text import html, markdown_files
 from wellread.ingest.loaders.text.records import asks, delimiter_of, is_record, kind_of_json
 from wellread.types import Document
@@ -41,7 +39,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 HEAD_BYTES = 4096
-OPML = "opml"  # a list of feeds: no document, so no loader
 REASON_CHARACTERS = 200
 
 _XML_ROOT = re.compile(
@@ -56,82 +53,6 @@ _OFFICE_PARTS = (
     (re.compile(r"META-INF/container\.xml"), "epub"),
 )
 _SRT_START = re.compile(r"\s*\d+\s*\n\s*\d+:\d\d:\d\d[,.]\d+\s*-->")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoaderEntry:
-    """One loader.
-
-    Attributes:
-        name: what it reads, in a word.
-        version: raised with every change of what it yields, so that sources are read again.
-        target: where its function stands, as ``module:function``.
-    """
-
-    name: str
-    version: str
-    target: str
-
-    @property
-    def identity(self) -> str:
-        """Name and version, as the source record keeps it."""
-        return f"{self.name}/{self.version}"
-
-    @property
-    def function(self) -> Loader:
-        """The loader itself; imports its module (and the parser behind it)."""
-        found: Loader = resolve_name(self.target)
-        return found
-
-
-def _entry(name: str, version: str, place: str) -> LoaderEntry:
-    return LoaderEntry(name=name, version=version, target=f"wellread.ingest.loaders.{place}")
-
-
-LOADERS = {
-    entry.name: entry
-    for entry in (
-        _entry("markdown", "3", "text.markdown_files:load"),
-        _entry("markdown-transcript", "3", "text.markdown_files:load_transcript"),
-        _entry("html", "5", "text.html:load"),
-        _entry("text", "3", "plain:load"),
-        _entry("pdf", "3", "pdf.pdf:load"),
-        _entry("captions", "2", "text.transcripts:load"),
-        _entry("speech", "2", "text.transcripts:load_speech"),
-        _entry("feed", "4", "text.feeds:load"),
-        _entry("records", "3", "text.records:load"),
-        _entry("rst", "2", "text.restructured:load"),
-        _entry("docx", "2", "office.office_docx:load"),
-        _entry("pptx", "3", "office.office_pptx:load"),
-        _entry("xlsx", "2", "office.office_xlsx:load"),
-        _entry("odt", "2", "office.books:load_odt"),
-        _entry("epub", "2", "office.books:load_epub"),
-        _entry("office-binary", "1", "archives:refuse_binary"),
-    )
-}
-
-EXTENSIONS = {
-    **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd"), "markdown"),
-    **dict.fromkeys((".html", ".htm", ".xhtml"), "html"),
-    **dict.fromkeys((".txt", ".text"), "text"),
-    **dict.fromkeys((".pdf",), "pdf"),
-    **dict.fromkeys((".vtt", ".srt", ".sbv"), "captions"),
-    **dict.fromkeys((".rss", ".atom"), "feed"),
-    **dict.fromkeys((".jsonl", ".ndjson"), "records"),
-    **dict.fromkeys((".opml",), OPML),
-    **dict.fromkeys((".rst", ".rest"), "rst"),
-    **dict.fromkeys((".docx", ".docm"), "docx"),
-    **dict.fromkeys((".pptx", ".pptm", ".ppsx", ".ppsm"), "pptx"),
-    **dict.fromkeys((".xlsx", ".xlsm"), "xlsx"),
-}
-# Text formats whose first lines may look like another format (an HTML block, a JSON example).
-_OWN_WORD = frozenset({"markdown", "captions", "records", "rst"})
-
-
-# Loaders of text in an encoding that is UTF-8 unless it says otherwise. Pages of HTML have rules.
-_DECODED = frozenset(
-    ("markdown", "markdown-transcript", "text", "captions", "speech", "records", "rst")
-)
 
 
 def loaders() -> Mapping[str, LoaderEntry]:
@@ -153,14 +74,7 @@ def is_current(identity: str, rules: SourceRules | None = None) -> bool:
 
 
 def load(source: Source, limits: LoaderLimits, rules: SourceRules | None = None) -> list[Document]:
-    """Every document of ``source``, whole or not at all.
-
-    Args:
-        rules: what the collection's settings say about it.
-
-    Raises:
-        SourceError: no loader fits, the source is broken, or it holds no text.
-    """
+    """Every document of ``source``, whole or not at all."""
     name = loader_name(source, rules)
     entry = loaders().get(name)
     if not source.data:
@@ -188,9 +102,9 @@ def load(source: Source, limits: LoaderLimits, rules: SourceRules | None = None)
 
 def note_on(name: str, source: Source) -> str:
     """What a report should say of how ``name`` read the source; mostly nothing."""
-    if name == "html":
-        return html.note_on(source)
-    return plain.note_on(source) if name in _DECODED else ""
+    if name not in LOADERS or not LOADERS[name].text or source.data.isascii():
+        return ""
+    return plain.decoded(source, html.DECLARED if name == "html" else plain.CODING)[1]
 
 
 def loader_name(source: Source, rules: SourceRules | None = None) -> str:
@@ -226,7 +140,7 @@ def kind_of(source: Source) -> str:
     if by_extension == "markdown":
         talk = markdown_files.is_transcript(_text(source.data))
         return "markdown-transcript" if talk else "markdown"
-    if by_extension in _OWN_WORD:
+    if by_extension in LOADERS and LOADERS[by_extension].sure:
         return by_extension
     return _kind_of_markup(source) or by_extension or _kind_of_lines(source)
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from wellread.codec import storable, to_plain
+from wellread.codec import storable
 from wellread.errors import SourceError
 from wellread.identity import document_id, passage_id, tagged_hash, version_of
 from wellread.ingest.loaders.base import EmptyError, LoaderLimits, Source
@@ -185,11 +185,8 @@ class ParseRequest:
     """One source to read.
 
     Attributes:
-        path: the file to read; empty when the bytes come with the request.
         known_digest, known_loader: what an earlier run saw; equal bytes are not parsed again.
-        tokens: size of a passage.
         rules: what the collection's settings say about it (``SourceRules.to_plain``); or empty.
-        ahead: read only what other files need of it (``AheadRequest.to_plain``); mostly empty.
     """
 
     uri: str
@@ -202,7 +199,6 @@ class ParseRequest:
     limits: LoaderLimits = field(default_factory=LoaderLimits)
     tokens: int = 200
     rules: Mapping[str, Any] = field(default_factory=dict)
-    ahead: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,8 +249,6 @@ class Parsed:
 
     Attributes:
         size, mtime_ns: of the bytes that were read (0 when they came with the request).
-        memory: bytes that the worker took at its largest so far.
-        ahead: what other files need of the source, where that was asked for.
         empty: it was not parsed because there is no text in it.
     """
 
@@ -267,7 +261,6 @@ class Parsed:
     documents: tuple[ParsedDocument, ...] = ()
     seconds: float = 0.0
     memory: int = 0
-    ahead: Mapping[str, Any] = field(default_factory=dict)
     empty: bool = False
 
 
@@ -282,8 +275,6 @@ def parse(
             and the number of bytes.
     """
     try:
-        if request.ahead:
-            return _ahead(request)
         return _parse(request, data, confine)
     except SourceError as error:
         empty = isinstance(error, EmptyError)
@@ -336,12 +327,6 @@ def _parse(
         mtime_ns=mtime_ns,
         documents=tuple(cut_up(document, request.tokens) for document in documents),
     )
-
-
-def _ahead(request: ParseRequest) -> Parsed:
-    from wellread.ingest.settings.mapping import read_ahead  # noqa: PLC0415 - as in _rules_of
-
-    return Parsed(status="parsed", ahead=to_plain(read_ahead(Path(request.path), request.ahead)))
 
 
 def _rules_of(plain: Mapping[str, Any]) -> SourceRules | None:

@@ -11,7 +11,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
@@ -53,16 +52,12 @@ class Outcome:
     """What became of a source.
 
     Attributes:
-        etag, last_modified, poll_after: for the next conditional request.
         entries: the new and changed entries of a feed, as sources of their own.
-        more: feeds that a list names, to be read as well.
-        gone: the server says that it is gone for good.
     """
 
     parsed: Parsed
     etag: str = ""
     last_modified: str = ""
-    poll_after: datetime | None = None
     entries: tuple[ReadSource, ...] = ()
     more: tuple[FoundPage | SourceError, ...] = ()
     gone: bool = False
@@ -70,12 +65,7 @@ class Outcome:
 
 
 class Pages:
-    """Reads web addresses in threads.
-
-    Args:
-        known: the source records of the collection, by uri.
-        template: what all requests to the parsers have in common.
-    """
+    """Reads web addresses in threads."""
 
     def __init__(
         self,
@@ -114,7 +104,6 @@ class Pages:
         except FetchError as error:
             return Outcome(
                 parsed=Parsed(status="failed", reason=error.reason),
-                poll_after=error.poll_after,
                 gone=error.status == GONE,
             )
         except SourceError as error:
@@ -131,7 +120,6 @@ class Pages:
             parsed=parsed,
             etag=fetched.etag,
             last_modified=fetched.last_modified,
-            poll_after=fetched.poll_after,
             is_feed=is_feed,
         )
         if not (is_feed and parsed.status == "parsed"):
@@ -185,7 +173,6 @@ def _not_modified(fetched: NotModified, known: SourceRecord) -> Outcome:
         parsed=Parsed(status="unchanged", digest=known.digest, loader=known.loader),
         etag=fetched.etag or known.etag,
         last_modified=fetched.last_modified or known.last_modified,
-        poll_after=fetched.poll_after,
     )
 
 
@@ -274,13 +261,9 @@ class Readers:
                 self.came_up.append(feed)
                 if isinstance(feed, SourceError):
                     yield feed, Outcome(parsed=Parsed(status="failed", reason=feed.reason))
-                elif not self._too_early(feed):
+                else:
                     self.give(feed)
             yield item, outcome
-
-    def _too_early(self, feed: FoundPage) -> bool:
-        known = self._known.get(feed.uri)
-        return bool(known and known.poll_after and known.poll_after > datetime.now(UTC))
 
     def close(self) -> None:
         """Wait for what is being fetched, and drop the rest."""

@@ -28,12 +28,13 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
 from wellread.codec import from_plain, to_plain
 from wellread.ingest.loaders.base import ENTRIES
+from wellread.ingest.loaders.kind_table import LOADERS, TEXT, UNKNOWN
 from wellread.ingest.pipeline.parse import ParseRequest, parse
 
 if sys.platform != "win32":  # Windows has no such limits; time and size are limited there as well
@@ -124,38 +125,11 @@ USUAL_MOST = 3072  # MiB, the default of sources.max_memory; a larger one enlarg
 _MEBIBYTE = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class _Needs:
-    """MiB that any file of a kind may take, and bytes more for each byte of it."""
-
-    least: int
-    each: int
-
-
-_TEXT = _Needs(256, 80)
-_PACKED = _Needs(384, 200)  # the text of office files is packed ten to one
-_UNKNOWN = _Needs(1024, 200)  # loaders of other packages
-_NEEDS: Mapping[str, _Needs] = {
-    **dict.fromkeys(
-        ("markdown markdown-transcript text captions speech feed records rst " + ENTRIES).split(),
-        _TEXT,
-    ),
-    "html": _Needs(256, 120),
-    "pdf": _Needs(640, 120),  # pages with white letters are drawn, large pictures with them
-    **dict.fromkeys(("docx", "pptx", "xlsx", "odt", "epub", "office-binary"), _PACKED),
-}
-
-
 def allowance(loader: str, size: int, most: int) -> int:
-    """MiB that a file may take.
-
-    Args:
-        loader: the name of what reads it.
-        size: its bytes.
-        most: MiB that all parsers may take together.
-    """
-    needs = _NEEDS.get(loader, _UNKNOWN)
-    wanted = needs.least + needs.each * size // _MEBIBYTE
+    """MiB that a file may take."""
+    ours = TEXT if loader == ENTRIES else UNKNOWN
+    least, each = LOADERS[loader].memory if loader in LOADERS else ours
+    wanted = least + each * size // _MEBIBYTE
     return min(most, wanted * max(most, USUAL_MOST) // USUAL_MOST)
 
 
@@ -271,11 +245,10 @@ def _instructions(machine: int, refused: tuple[int, ...]) -> bytes:
     return b"".join(struct.pack("=HBBI", *line) for line in lines)
 
 
-def started_with(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+def started_with() -> dict[str, str]:
     """The environment that a parser process is started with: one thread for each."""
-    kept = parser_environment(os.environ if environ is None else environ)
     # The pool decides how much runs at a time.
-    return {**kept, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    return {**parser_environment(os.environ), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
 if __name__ == "__main__":

@@ -35,7 +35,6 @@ class WorkerPool:
     """Parses sources in other processes, several at a time.
 
     Args:
-        seconds: a source that takes longer fails.
         memory: MiB that all of them may take together, and any one at most (Linux).
         workers: how many processes; 0 takes one per core, at most ``MOST_WORKERS``.
     """

@@ -35,6 +35,7 @@ from wellread.ingest.loaders.front_matter import refuse_readers, scalar
 from wellread.types import Kind
 
 SETTINGS_NAME = "wellread-collection.yaml"
+GONE = "hierarchies"  # that earlier releases stored
 PLACEHOLDER = re.compile(r"\{([^{}\s]+)\}")
 FILE_FACTS = ("file.stem", "file.name", "file.path", "file.folder")
 DOCUMENT_FACTS = ("document.title", "document.url", "document.uri")
@@ -115,12 +116,21 @@ class RelationType(_Part):
 
 
 class RelationRule(_Part):
-    """Edges from a field: each of its values that the whole pattern matches is one."""
+    """Edges from a field: each of its values that the whole pattern matches is one.
+
+    Without a field there is one edge, to what the target says (``{file.folder}``).
+    """
 
     type: str = Field(min_length=1)
-    source: str = Field(alias="from", min_length=1)
+    source: str = Field(default="", alias="from")
     pattern: Pattern = ""
     target: Template = ""
+
+    @model_validator(mode="after")
+    def _from_somewhere(self) -> Self:
+        if not (self.source or self.target):
+            raise ValueError("give from, target or both")
+        return self
 
 
 class LinkRule(_Part):
@@ -174,21 +184,6 @@ class Rule(_Part):
         return self
 
 
-class Hierarchy(_Part):
-    """A file of the collection that says what is part of what: a tree of ids.
-
-    A node is an id, or a mapping with its id under ``id`` and the nodes below it under
-    ``children``. Each node gets an edge ``relation`` to the one above it and, when ``next`` names
-    a relation, one to the node that follows it.
-    """
-
-    file: str = Field(min_length=1)
-    children: str = "children"
-    id: str = "id"
-    relation: str = Field(min_length=1)
-    next: str = ""
-
-
 class CellTarget(_Part):
     """How many documents cells are to have that lie in these values of the dimensions."""
 
@@ -202,7 +197,6 @@ class CoverageTargets(_Part):
     Attributes:
         by: the two dimensions that are shown where none are asked for.
         target: of each cell; None takes the setting ``coverage.target``.
-        values: values of a dimension that there should be, whether or not a document has them.
         cells: other targets of some cells; the last that fits counts.
     """
 
@@ -225,7 +219,6 @@ class CollectionSettings(_Part):
 
     relations: dict[str, RelationType] = {}
     rules: tuple[Rule, ...] = ()
-    hierarchies: tuple[Hierarchy, ...] = ()
     coverage: CoverageTargets = CoverageTargets()
 
     @model_validator(mode="before")
@@ -239,12 +232,7 @@ class CollectionSettings(_Part):
 
     @classmethod
     def parse(cls, text: str, where: str) -> CollectionSettings:
-        """The settings in a YAML text.
-
-        Raises:
-            SettingsError: it is not YAML or says something unknown; names ``where``, the line,
-                the field and the reason.
-        """
+        """The settings in a YAML text."""
         try:
             loaded = yaml.safe_load(text)
             lines = yaml.compose(text, Loader=yaml.SafeLoader)
@@ -263,11 +251,7 @@ class CollectionSettings(_Part):
 
     @classmethod
     def read(cls, path: Path) -> CollectionSettings:
-        """The settings in a file.
-
-        Raises:
-            SettingsError: it cannot be read, or as ``parse``.
-        """
+        """The settings in a file."""
         try:
             text = path.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
@@ -276,13 +260,9 @@ class CollectionSettings(_Part):
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> CollectionSettings:
-        """The settings that ``to_plain`` made ``plain`` of.
-
-        Raises:
-            SettingsError: another release wrote them and they mean nothing to this one.
-        """
+        """The settings that ``to_plain`` made ``plain`` of."""
         try:
-            return cls.model_validate(plain)
+            return cls.model_validate({name: plain[name] for name in plain if name != GONE})
         except ValidationError as error:
             raise SettingsError(
                 _told("stored settings", None, error), hint="give the settings file again"
@@ -301,7 +281,6 @@ class CollectionSettings(_Part):
         known = {*self.relations, *(one.inverse for one in self.relations.values())}
         used = [made.type for rule in self.rules for made in rule.relations]
         used += [made.type for rule in self.rules for made in rule.links]
-        used += [name for tree in self.hierarchies for name in (tree.relation, tree.next) if name]
         unknown = sorted(set(used) - known)
         if unknown:
             raise ValueError(f"relations does not declare {', '.join(unknown)}")
@@ -353,13 +332,7 @@ _NOTHING = object()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """What a value can be taken from.
-
-    Attributes:
-        fields: the front matter, or the fields of an entry.
-        facts: ``file.stem`` and the like, by their full names.
-        text: where patterns search.
-    """
+    """What a value can be taken from."""
 
     fields: Mapping[str, Any] = field(default_factory=dict)
     facts: Mapping[str, str] = field(default_factory=dict)

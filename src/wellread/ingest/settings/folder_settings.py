@@ -1,9 +1,8 @@
 """Which settings hold in a run: the reader's own, and those that lie in an added folder.
 
 What comes with a folder is not trusted like what the reader says. A settings file that lies in a
-folder holds for the files of that folder alone, and is told in the report with how many of them it
-leaves out. The reader's own file (``--settings``) holds for the whole collection and stands above
-all that lies in folders.
+folder holds for the files of that folder alone, and is told in the report. The reader's own file
+(``--settings``) holds for the whole collection and stands above all that lies in folders.
 """
 
 from __future__ import annotations
@@ -12,12 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 from wellread.errors import SettingsError
 from wellread.ingest.loaders.front_matter import NAMES_READERS, READERS
 from wellread.ingest.settings.collection import SETTINGS_NAME, CollectionSettings
-from wellread.ingest.sources.discover import Found, FoundFile, local_path, uri_of
+from wellread.ingest.sources.discover import local_path, uri_of
 from wellread.kb import KnowledgeBase
 
 FOLDERS = "folders"  # under which the settings of a collection keep those of its folders
@@ -27,13 +25,7 @@ Plain = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsInForce:
-    """What holds for which files.
-
-    Attributes:
-        own: of the reader, for the whole collection; None when there are none.
-        folders: address of an added folder to what lies in it.
-        notes: what the report says of settings that lie in folders.
-    """
+    """What holds for which files."""
 
     own: CollectionSettings | None = None
     folders: Mapping[str, CollectionSettings] = field(default_factory=dict)
@@ -48,35 +40,15 @@ class SettingsInForce:
 
 
 def own_settings(stored: Mapping[str, Any] | None) -> CollectionSettings | None:
-    """What the reader said for the whole collection; None when that is nothing.
-
-    Raises:
-        SettingsError: another release wrote them and they mean nothing to this one.
-    """
+    """What the reader said for the whole collection; None when that is nothing."""
     own = {name: value for name, value in (stored or {}).items() if name not in NOT_OWN}
     return CollectionSettings.from_plain(own) if own else None
 
 
 def folder_settings(stored: Mapping[str, Any] | None) -> dict[str, CollectionSettings]:
-    """What was taken of settings that lie in folders, by the folder's address.
-
-    Raises:
-        SettingsError: as ``own_settings``.
-    """
+    """What was taken of settings that lie in folders, by the folder's address."""
     kept: Mapping[str, Plain] = (stored or {}).get(FOLDERS, {})
     return {root: CollectionSettings.from_plain(plain) for root, plain in kept.items()}
-
-
-def concerned(
-    kb: KnowledgeBase, collection: str, inputs: Sequence[str], given: Path | None
-) -> bool:
-    """Whether any settings may hold in a run over these inputs.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
-    stored = kb.catalogue.collection_settings.settings(collection)
-    return bool(given or stored or any(_lying(inputs)))
 
 
 def settings_in_force(
@@ -84,17 +56,11 @@ def settings_in_force(
     collection: str,
     inputs: Sequence[str],
     given: Path | None,
-    *,
-    found: Sequence[Found],
 ) -> SettingsInForce:
     """The settings of a run; those that are new are kept.
 
     Args:
         given: a file of the reader's own; it takes the place of the one before.
-        found: everything under the inputs.
-
-    Raises:
-        SettingsError: a file says something that cannot be understood.
     """
     stored = kb.catalogue.collection_settings.settings(collection)
     if READERS in (stored or {}) and not given:
@@ -115,7 +81,7 @@ def settings_in_force(
                 notes.append(f"{path} is not taken: the collection has settings of your own")
             continue
         folders[root] = settings
-        notes.append(_told(path, root, settings, found))
+        notes.append(f"{path} holds for its folder")
     plain = {root: one.to_plain() for root, one in folders.items()}
     new = {**(own.to_plain() if own else {}), **({FOLDERS: plain} if plain else {})}
     if new != (stored or {}) or (given and stored is None):
@@ -132,26 +98,3 @@ def _lying(inputs: Sequence[str]) -> Iterator[tuple[str, Path]]:
         local = "://" not in given or given.startswith("file://")
         if local and path.is_file() and not path.is_symlink():
             yield uri_of(folder), path
-
-
-def _below(item: Found, root: str) -> str | None:
-    """The path of a file below the folder; None for what lies elsewhere."""
-    inside = f"{root.rstrip('/')}/"
-    if not isinstance(item, FoundFile) or item.root != root or not item.uri.startswith(inside):
-        return None
-    return unquote(item.uri.removeprefix(inside))
-
-
-def _skips(settings: CollectionSettings | None, below: str) -> bool:
-    rule = settings.rule_for(below) if settings else None
-    return rule is not None and rule.skip
-
-
-def _told(path: Path, root: str, settings: CollectionSettings, found: Sequence[Found]) -> str:
-    left_out = sum(
-        (below := _below(item, root)) is not None and _skips(settings, below) for item in found
-    )
-    said = [f"{len(settings.rules):,} rules", f"{len(settings.relations):,} types of relations"]
-    if left_out:
-        said.append(f"{left_out:,} files left out")
-    return f"{path} holds for its folder: {', '.join(said)}"

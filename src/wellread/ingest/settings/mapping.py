@@ -1,26 +1,20 @@
 """Carries out a collection's rules on one source: the loader's documents, with our fields filled.
 
-Runs where loaders run: in the worker, with nothing but the source, the settings and its edges from
-trees of ids (``hierarchies``): these are read before the run, in parser processes too, since a
-loader sees one source at a time.
+Runs where loaders run: in the worker, with nothing but the source and the settings.
 """
 
 from __future__ import annotations
 
 import json
-import logging
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice, zip_longest
-from pathlib import Path
+from itertools import islice
 from typing import Any
 
 import yaml
 
-from wellread.codec import from_plain, to_plain
 from wellread.errors import SourceError
 from wellread.identity import tagged_hash
 from wellread.ingest.loaders.base import ENTRIES, Loader, LoaderLimits, Source
@@ -37,10 +31,7 @@ from wellread.ingest.loaders.text import markdown_files as markdown
 from wellread.ingest.settings.collection import (
     DOCUMENT_FACTS,
     MOST_VALUES,
-    PLACEHOLDER,
-    CollectionSettings,
     Given,
-    Hierarchy,
     Rule,
     entries,
     file_facts,
@@ -57,23 +48,16 @@ _Match = Callable[[str], re.Match[str] | None]
 
 @dataclass(frozen=True, kw_only=True)
 class SourceRules:
-    """How one source of a collection is read.
-
-    Attributes:
-        relative: the path below the folder that was added.
-        edges: what its entity gets from trees of the collection.
-    """
+    """How one source of a collection is read."""
 
     rule: Rule
     relative: str
-    edges: tuple[Relation, ...] = ()
 
     @cached_property
     def identity(self) -> str:
         """Follows the loader's identity in the source record: another one means: read again."""
         said = self.rule.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-        edges = json.dumps(to_plain(self.edges)) if self.edges else ""
-        return tagged_hash("rul", json.dumps(said, sort_keys=True), edges)
+        return tagged_hash("rul", json.dumps(said, sort_keys=True), "")
 
     def loader_name(self, detected: str) -> str:
         """The loader for it, given the one that its content asks for; empty: it is left out."""
@@ -88,15 +72,7 @@ class SourceRules:
     def load(
         self, source: Source, limits: LoaderLimits, loader: Loader | None
     ) -> Iterator[Document]:
-        """The documents of ``source`` as the rule wants them.
-
-        Args:
-            loader: the one that ``loader_name`` names; None for entries of a data file.
-
-        Raises:
-            SourceError: as loaders do; an id is made of something that the source does not say;
-                a data file is neither YAML nor JSON.
-        """
+        """The documents of ``source`` as the rule wants them."""
         rule, facts = self.rule, file_facts(self.relative)
         if rule.entries:
             yield from _entries(source, rule, facts)
@@ -109,23 +85,17 @@ class SourceRules:
         for document in loader(source, limits):
             own = {name: getattr(document, name.partition(".")[2]) for name in DOCUMENT_FACTS}
             given = Given(fields=matter.fields, facts={**facts, **own}, text=text or document.text)
-            mapped = _mapped(document, rule, given, _linked(rule, matter, given))
-            if self.edges and mapped.entity:
-                entity = _with_relations(mapped.entity, self.edges)
-                mapped = replace(mapped, entity=entity)
-            yield mapped
+            yield _mapped(document, rule, given, _linked(rule, matter, given))
 
     def to_plain(self) -> dict[str, Any]:
         """JSON values."""
         rule = self.rule.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-        return {"rule": rule, "relative": self.relative, "edges": to_plain(self.edges)}
+        return {"rule": rule, "relative": self.relative}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> SourceRules:
         """The rules that ``to_plain`` made ``plain`` of."""
-        rule = Rule.model_validate(plain["rule"])
-        edges = tuple(from_plain(Relation, edge) for edge in plain["edges"])
-        return cls(rule=rule, relative=plain["relative"], edges=edges)
+        return cls(rule=Rule.model_validate(plain["rule"]), relative=plain["relative"])
 
 
 def _entries(source: Source, rule: Rule, facts: Mapping[str, str]) -> Iterator[Document]:
@@ -202,26 +172,24 @@ def _entity(document: Document, rule: Rule, given: Given, links: Iterable[Relati
     if not own:
         raise SourceError(document.uri, f"no id: it says nothing to fill {rule.id} with")
     had = document.entity.relations if document.entity else ()
-    entity = EntityFacts(
+    edges = dict.fromkeys([*had, *_relations(rule, given), *links])
+    return EntityFacts(
         entity_id=own,
         entity_type=rule.type or (document.entity.entity_type if document.entity else ""),
         aliases=pick_all(rule.aliases, given)
         or (document.entity.aliases if document.entity else ()),
+        relations=tuple(edge for edge in edges if edge.target != own),
     )
-    return _with_relations(entity, [*had, *_relations(rule, given), *links])
-
-
-def _with_relations(entity: EntityFacts, relations: Iterable[Relation]) -> EntityFacts:
-    edges = dict.fromkeys([*entity.relations, *relations])
-    kept = tuple(edge for edge in edges if edge.target != entity.entity_id)
-    return replace(entity, relations=kept)
 
 
 def _relations(rule: Rule, given: Given) -> Iterator[Relation]:
     for made in rule.relations:
         whole: _Match = re.compile(made.pattern or r".+", re.DOTALL).fullmatch
-        for value in values(given.fields, made.source):
-            yield from _edge(made.type, scalar(value), whole, made.target, given)
+        if made.source:
+            for value in values(given.fields, made.source):
+                yield from _edge(made.type, scalar(value), whole, made.target, given)
+        elif words := fill(made.target, {}, given):
+            yield Relation(type=made.type, target=words)
 
 
 def _linked(rule: Rule, matter: FrontMatter, given: Given) -> list[Relation]:
@@ -257,168 +225,3 @@ def _target(kind: str, found: re.Match[str], target: str, given: Given) -> Itera
         words = groups.get("target", "") if "target" in found.re.groupindex else found.group()
     if words.strip():
         yield Relation(type=kind, target=" ".join(words.split()))
-
-
-logger = logging.getLogger(__name__)
-
-MOST_BYTES = 16 << 20  # of a file that is read ahead
-MOST_NODES = 20_000  # of a tree of ids: YAML can fold one of any size into a few lines
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TreeEdges:
-    """Path (relative to the added folder) to the edges that file's entity gets from trees.
-
-    Attributes:
-        failed: path to why nothing can be read of that file for the others.
-    """
-
-    edges: Mapping[str, tuple[Relation, ...]] = field(default_factory=dict)
-    failed: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AheadRequest:
-    """One file that is read ahead: a tree with its settings, or a file for the id its rule says."""
-
-    relative: str
-    path: Path
-    rule: Rule | None = None
-    tree: Hierarchy | None = None
-
-    def to_plain(self) -> dict[str, Any]:
-        """JSON values, without the path."""
-        said = self.rule or self.tree
-        plain = {} if said is None else said.model_dump(mode="json", by_alias=True)
-        name = "tree" if self.rule is None else "rule"
-        return {"relative": self.relative, name: plain}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ahead:
-    """What was read of a file: its id, or the edges of a tree by id; or why it ``failed``."""
-
-    id: str = ""
-    edges: Mapping[str, tuple[Relation, ...]] = field(default_factory=dict)
-    failed: str = ""
-
-
-ReadAhead = Callable[[Sequence[AheadRequest]], Sequence[Ahead]]
-
-
-def read_ahead(path: Path, asked: Mapping[str, Any]) -> Ahead:
-    """Read one file for others; runs where loaders run, as it is a stranger's file.
-
-    A file that is no text, or whose front matter is malformed, yields nothing here: its own turn
-    says what is wrong with it.
-
-    Args:
-        asked: ``AheadRequest.to_plain``.
-    """
-    text = _read(path)
-    if "tree" in asked:
-        return Ahead(edges=_edges(Hierarchy.model_validate(asked["tree"]), _loaded(path, text)))
-    given = Given(fields=_fields(text), facts=file_facts(asked["relative"]))
-    return Ahead(id=fill(Rule.model_validate(asked["rule"]).id, {}, given))
-
-
-def _read_here(requests: Sequence[AheadRequest]) -> list[Ahead]:
-    return [read_ahead(request.path, request.to_plain()) for request in requests]
-
-
-def tree_edges(
-    settings: CollectionSettings, files: Sequence[tuple[str, Path]], read: ReadAhead = _read_here
-) -> TreeEdges:
-    """The edges that files get from the trees of their collection.
-
-    Args:
-        files: every found file, with its path relative to the added folder.
-        read: has files read (``read_ahead``) where they can do no harm.
-    """
-    paths = dict(files)
-    failed: dict[str, str] = {}
-
-    def ask(those: Sequence[AheadRequest]) -> Iterator[tuple[AheadRequest, Ahead]]:
-        asked = [request for request in those if request.relative not in failed]
-        for request, found in zip(asked, read(asked), strict=True):
-            if found.failed:
-                failed[request.relative] = found.failed
-            else:
-                yield request, found
-
-    edges: dict[str, list[Relation]] = defaultdict(list)
-    trees = [
-        AheadRequest(relative=tree.file, path=paths[tree.file], tree=tree)
-        for tree in settings.hierarchies
-        if tree.file in paths
-    ]
-    for _, found in ask(trees):
-        for node, made in found.edges.items():
-            edges[node] += made
-    ids: dict[str, str] = {}
-    unknown: list[AheadRequest] = []
-    for relative, path in files if edges else ():
-        rule = settings.rule_for(relative)
-        if rule is None or rule.skip or rule.entries or not rule.id:
-            continue
-        facts = file_facts(relative)
-        # A file is opened only when its name does not say its id.
-        if set(PLACEHOLDER.findall(rule.id)) <= set(facts):
-            ids[relative] = fill(rule.id, {}, Given(facts=facts))
-        else:
-            unknown.append(AheadRequest(relative=relative, path=path, rule=rule))
-    ids |= {request.relative: found.id for request, found in ask(unknown)}
-    return TreeEdges(
-        edges={relative: tuple(edges[own]) for relative, own in ids.items() if own in edges},
-        failed=failed,
-    )
-
-
-def _loaded(path: Path, text: str) -> object:
-    try:
-        return yaml.load(text, Loader=YAML_LOADER)  # noqa: S506 a safe loader
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        logger.warning("%s: no tree of ids can be read from it: %s", path, error)
-        return None
-
-
-def _edges(tree: Hierarchy, root: object) -> dict[str, tuple[Relation, ...]]:
-    """Each id with its edges, of the first ``MOST_NODES`` nodes."""
-    edges: dict[str, list[Relation]] = defaultdict(list)
-    waiting: list[tuple[object, str]] = [(root, "")]
-    for _ in range(MOST_NODES):
-        if not waiting:
-            break
-        node, above = waiting.pop()
-        below = node.get(tree.children) if isinstance(node, dict) else None
-        if not isinstance(below, list):
-            continue
-        names = [_name(tree, child) for child in below]
-        for name, following in zip_longest(names, names[1:], fillvalue=""):
-            if name and above:
-                edges[name].append(Relation(type=tree.relation, target=above))
-                if tree.next and following:
-                    edges[name].append(Relation(type=tree.next, target=following))
-        waiting += zip(below, names, strict=True)
-    return {name: tuple(made) for name, made in edges.items()}
-
-
-def _name(tree: Hierarchy, node: object) -> str:
-    found = node.get(tree.id) if isinstance(node, dict) else node
-    return str(found) if isinstance(found, str | int) else ""
-
-
-def _read(path: Path) -> str:
-    """The text of a file; nothing when it is too large or no text."""
-    try:
-        return path.read_text(encoding="utf-8-sig") if path.stat().st_size <= MOST_BYTES else ""
-    except (OSError, UnicodeDecodeError) as error:
-        logger.info("%s is not read ahead: %s", path, error)
-        return ""
-
-
-def _fields(text: str) -> Mapping[str, Any]:
-    try:
-        return split(text, "").fields
-    except SourceError:
-        return {}

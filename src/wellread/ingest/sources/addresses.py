@@ -11,7 +11,6 @@ import ipaddress
 import re
 import socket
 from collections.abc import Callable, Sequence
-from datetime import datetime
 
 import httpx
 
@@ -39,23 +38,15 @@ _SPECIAL = tuple(
 
 
 class FetchError(SourceError):
-    """A web address could not be read.
+    """A web address could not be read; ``status``: what the server answered, 0 when nothing."""
 
-    Attributes:
-        status: what the server answered; 0 when there was no answer.
-        poll_after: the server is not to be asked again before; None when it did not say.
-    """
-
-    def __init__(
-        self, uri: str, reason: str, *, status: int = 0, poll_after: datetime | None = None
-    ) -> None:
+    def __init__(self, uri: str, reason: str, *, status: int = 0) -> None:
         super().__init__(uri, reason)
         self.status = status
-        self.poll_after = poll_after
 
     def at(self, uri: str, reason: str) -> FetchError:
         """The same of another address, told in other words."""
-        return FetchError(uri, reason, status=self.status, poll_after=self.poll_after)
+        return FetchError(uri, reason, status=self.status)
 
 
 def is_web(given: str) -> bool:
@@ -81,9 +72,6 @@ def parse_address(
     Args:
         settings: say which ports may be asked; None does not look at the port.
         base: what a relative ``url`` (of a redirect) is relative to.
-
-    Raises:
-        FetchError: it is not an address that may be asked.
     """
     name = shown(url)
     try:
@@ -118,9 +106,6 @@ def check_addresses(uri: str, host: str, found: Sequence[str], settings: WebSett
 
     One private address among public ones is refused as well: names that change between the two
     are how the guard is got around.
-
-    Raises:
-        FetchError: with the first address that may not be asked.
     """
     for text in found:
         try:

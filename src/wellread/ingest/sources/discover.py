@@ -7,10 +7,10 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Self
+from typing import IO
 from urllib.parse import quote, quote_from_bytes, unquote_to_bytes
 from urllib.request import url2pathname
 
@@ -46,12 +46,7 @@ class FoundFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundPage:
-    """A web address to be fetched.
-
-    Attributes:
-        root: the input it was found under: itself, or the list of feeds that names it.
-        as_feed: it is known to be a feed (a list of feeds says so).
-    """
+    """A web address to be fetched."""
 
     uri: str
     root: str
@@ -80,7 +75,6 @@ def find_files(
     inputs: Sequence[Input],
     exclude: Sequence[str],
     *,
-    only: Collection[str] | None = None,
     follow_links: bool = False,
 ) -> list[Found]:
     """Every source of ``inputs``, each once, sorted by uri; what is not there as an error.
@@ -91,20 +85,16 @@ def find_files(
     fetched here.
 
     Args:
-        only: uris to look at; the uri of a folder stands for everything below it. Other folders
-            are not opened.
         follow_links: also read files that a link in a folder names and that lie outside of it;
             otherwise these are ``PassedOverError``. Whoever made the folder could name any file.
     """
-    chosen = None if only is None else Selection(only)
     found: dict[str, Found] = {}
     for given in inputs:
-        items = _expand(given, exclude, chosen) if isinstance(given, str) else iter([given])
+        items = _expand(given, exclude) if isinstance(given, str) else iter([given])
         top = _top(given) if isinstance(given, str) and not follow_links else ""
         for found_item in items:
             item = _kept_inside(found_item, top) if top else found_item
-            if chosen is None or _concerns(chosen, item):
-                found.setdefault(item.uri, item)
+            found.setdefault(item.uri, item)
     return [found[uri] for uri in sorted(found)]
 
 
@@ -114,11 +104,7 @@ def is_feed_list(data: bytes) -> bool:
 
 
 def feeds_in(data: bytes, uri: str) -> list[FoundPage | SourceError]:
-    """The feeds that the OPML list at ``uri`` names, to be fetched; ``uri`` is their root.
-
-    Raises:
-        SourceError: it is not OPML, or names no feed.
-    """
+    """The feeds that the OPML list at ``uri`` names, to be fetched; ``uri`` is their root."""
     # Brings the XML parser along, which most runs do without.
     from wellread.ingest.loaders.text.feeds import feeds_of  # noqa: PLC0415
 
@@ -135,11 +121,7 @@ def feeds_in(data: bytes, uri: str) -> list[FoundPage | SourceError]:
 
 
 def standard_input(stream: IO[bytes], name: str, limit: int) -> FoundBytes:
-    """Read standard input to its end, as a source called ``name`` (its extension tells the kind).
-
-    Raises:
-        SourceError: there is nothing, or more than ``limit`` bytes.
-    """
+    """Read standard input to its end; the extension of ``name`` tells the kind."""
     uri = f"stdin:{quote(name or 'stdin', safe='')}"
     data = stream.read(limit + 1)
     if not data:
@@ -171,14 +153,7 @@ def pattern_of(given: str) -> str:
     return path if glob.has_magic(given) and not os.path.lexists(path) else ""
 
 
-def _concerns(chosen: Selection, item: Found) -> bool:
-    """A folder that cannot be opened concerns all in it; a list of feeds, all its feeds."""
-    if isinstance(item, SourceError):
-        return chosen.leads_to(item.uri)
-    return chosen.covers(item.uri) or (isinstance(item, FoundPage) and chosen.covers(item.root))
-
-
-def _expand(given: str, exclude: Sequence[str], chosen: Selection | None) -> Iterator[Found]:
+def _expand(given: str, exclude: Sequence[str]) -> Iterator[Found]:
     if given == "-":
         yield SourceError(given, "standard input is read by `wellread add -` only")
         return
@@ -188,13 +163,13 @@ def _expand(given: str, exclude: Sequence[str], chosen: Selection | None) -> Ite
     # os.path, not Path: its questions answer no, where Path raises for a name that is too long.
     path = local_path(given)
     if os.path.isdir(path):
-        yield from _walk(path, uri_of(path), exclude, chosen)
+        yield from _walk(path, uri_of(path), exclude)
     elif path.lower().endswith(LIST_EXTENSION) and os.path.isfile(path):
         yield from _listed(path)
     elif os.path.lexists(path):
         yield _stat(path, uri_of(path))
     elif pattern_of(given):
-        yield from _matches(path, given, exclude, chosen)
+        yield from _matches(path, given, exclude)
     else:
         yield SourceError(uri_of(path), "there is no such file or folder")
 
@@ -215,16 +190,14 @@ def _listed(path: str) -> Iterator[Found]:
         yield SourceError(uri, f"cannot be read: {error.strerror}")
 
 
-def _matches(
-    pattern: str, given: str, exclude: Sequence[str], chosen: Selection | None
-) -> Iterator[Found]:
+def _matches(pattern: str, given: str, exclude: Sequence[str]) -> Iterator[Found]:
     root = uri_of(pattern)
     matches = sorted(glob.glob(pattern, recursive=True))
     if not matches:
         yield SourceError(given, "nothing matches this pattern")
     for match in matches:
         if os.path.isdir(match):
-            yield from _walk(match, root, exclude, chosen)
+            yield from _walk(match, root, exclude)
         else:
             yield _stat(match, root)
 
@@ -261,22 +234,22 @@ def _kept_inside(item: Found, top: str) -> Found:
     return PassedOverError(item.uri, LINK_OUT)
 
 
-def _walk(top: str, root: str, exclude: Sequence[str], chosen: Selection | None) -> Iterator[Found]:
+def _walk(top: str, root: str, exclude: Sequence[str]) -> Iterator[Found]:
     top = os.path.abspath(top)
     uri = uri_of(top)
     try:
-        start = Ignored.by_settings(exclude, uri)
+        start: _Rules = (("", _compile(exclude, uri, "sources.exclude")),)
     except SourceError as error:
         yield error
         return
     waiting = [(top, uri.rstrip("/"), "", start)]
     while waiting:
-        folder, uri, below, ignored = waiting.pop()
+        folder, uri, below, rules = waiting.pop()
         try:
             with os.scandir(folder) as listing:
                 entries = list(listing)
-            own = any(entry.name == IGNORE_FILE for entry in entries)
-            ignored = ignored.inside(below, Path(folder), uri, own=own)
+            if any(entry.name == IGNORE_FILE for entry in entries):
+                rules = ((below, _own_rules(Path(folder), uri)), *rules)
         except SourceError as error:
             yield error
             continue
@@ -287,10 +260,9 @@ def _walk(top: str, root: str, exclude: Sequence[str], chosen: Selection | None)
             name = entry.name
             at = f"{uri}/{quote_from_bytes(os.fsencode(name))}"
             if entry.is_dir(follow_symlinks=False):
-                wanted = chosen is None or chosen.leads_to(at)
-                if wanted and not ignored.leaves_out(f"{name}/"):
-                    waiting.append((entry.path, at, f"{below}{name}/", ignored))
-            elif (chosen is None or chosen.covers(at)) and not ignored.leaves_out(name):
+                if not _left_out(f"{below}{name}/", rules):
+                    waiting.append((entry.path, at, f"{below}{name}/", rules))
+            elif name != IGNORE_FILE and not _left_out(below + name, rules):
                 is_list = name.lower().endswith(LIST_EXTENSION) and not entry.is_symlink()
                 yield from _listed(entry.path) if is_list else _entry(entry, at, root)
 
@@ -322,91 +294,24 @@ def _file(path: Path, uri: str, root: str, status: os.stat_result) -> Found:
     )
 
 
-_FILE = "file://"
-
-
-class Selection:
-    """Sources by uri. A folder's uri stands for everything below it, there or not any more.
-
-    Args:
-        uris: ``file:`` uris of files and folders, and web addresses.
-    """
-
-    def __init__(self, uris: Iterable[str]) -> None:
-        self._chosen = frozenset(uris)
-        self._above = frozenset(above for uri in self._chosen for above in _above(uri))
-
-    def covers(self, uri: str) -> bool:
-        """Whether ``uri`` was chosen, or a folder that it lies in."""
-        return uri in self._chosen or any(above in self._chosen for above in _above(uri))
-
-    def leads_to(self, folder: str) -> bool:
-        """Whether something chosen is the folder itself, or in it, or around it."""
-        return folder in self._above or self.covers(folder)
-
-
-def _above(uri: str) -> Iterator[str]:
-    """The uris of the folders that a file lies in, innermost first."""
-    if not uri.startswith(_FILE):
-        return
-    place = uri.rstrip("/").rfind("/")
-    while place >= len(_FILE):
-        yield uri[: max(place, len(_FILE) + 1)]
-        place = uri.rfind("/", 0, place)
-
-
 IGNORE_FILE = ".wellreadignore"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ignored:
-    """What is left out of one folder.
+# Patterns with the path (below the input) of the folder they stand in, innermost first.
+_Rules = tuple[tuple[str, GitIgnoreSpec], ...]
 
-    Attributes:
-        below: the folder's path below the input, ending in a slash (empty for the input itself).
-        rules: patterns with the ``below`` of the folder they stand in, innermost first.
-    """
 
-    below: str = ""
-    rules: tuple[tuple[str, GitIgnoreSpec], ...] = ()
-
-    @classmethod
-    def by_settings(cls, exclude: Sequence[str], uri: str) -> Self:
-        """The start, at an input: only what the settings say.
-
-        Raises:
-            SourceError: a pattern is wrong.
-        """
-        return cls(rules=(("", _compile(exclude, uri, "sources.exclude")),) if exclude else ())
-
-    def inside(self, below: str, folder: Path, uri: str, *, own: bool) -> Self:
-        """The same one folder further in.
-
-        Args:
-            own: whether the folder holds an ignore file.
-
-        Raises:
-            SourceError: its own patterns cannot be read. It is not read without them, since they
-                may keep private files out.
-        """
-        rules = self.rules
-        if own:
-            rules = ((below, _own_rules(folder, uri)), *rules)
-        return type(self)(below=below, rules=rules)
-
-    def leaves_out(self, name: str) -> bool:
-        """Whether the entry ``name`` of this folder (with a slash when a folder) is left out."""
-        if name == IGNORE_FILE:
-            return True
-        path = self.below + name
-        for base, spec in self.rules:
-            decided = spec.check_file(path[len(base) :]).include
-            if decided is not None:
-                return decided
-        return False
+def _left_out(path: str, rules: _Rules) -> bool:
+    """Whether the path below the input (with a slash at its end when a folder) is left out."""
+    for base, spec in rules:
+        decided = spec.check_file(path[len(base) :]).include
+        if decided is not None:
+            return decided
+    return False
 
 
 def _own_rules(folder: Path, uri: str) -> GitIgnoreSpec:
+    """Those of the folder. It is not read without them: they may keep private files out."""
     try:
         text = (folder / IGNORE_FILE).read_text(encoding="utf-8", errors="replace")
     except OSError as error:

@@ -69,7 +69,6 @@ class JudgedNetwork(httpcore.NetworkBackend):
     """Resolves a host, lets ``judge`` look at what came out, and connects to exactly that.
 
     Args:
-        uri: what is being fetched, for messages.
         judge: None lets everything through (the connection is to a proxy of the user's own).
     """
 
@@ -175,15 +174,7 @@ class BadEncodingError(Exception):
 
 
 class Body:
-    """Collects the pieces of a body.
-
-    Args:
-        encoding: the Content-Encoding header.
-        limit: most bytes, packed and unpacked.
-
-    Raises:
-        BadEncodingError: an encoding that was not asked for.
-    """
+    """Collects the pieces of a body."""
 
     def __init__(self, encoding: str, limit: int) -> None:
         self._limit = limit
@@ -196,11 +187,7 @@ class Body:
             raise BadEncodingError(f"packed as {encoding[:40]}, which was not asked for")
 
     def feed(self, chunk: bytes) -> None:
-        """Take the next piece.
-
-        Raises:
-            TooLargeError, BadEncodingError: see there.
-        """
+        """Take the next piece."""
         self._packed += len(chunk)
         if self._packed > self._limit:
             raise TooLargeError
@@ -213,11 +200,7 @@ class Body:
             raise BadEncodingError(f"not gzip as it says: {error}") from error
 
     def finish(self) -> bytes:
-        """The whole body.
-
-        Raises:
-            BadEncodingError: it ends in the middle.
-        """
+        """The whole body."""
         if self._packs and self._packed and not self._unpacker.eof:
             raise BadEncodingError("the packed data ends in the middle")
         return b"".join(self._pieces)
@@ -266,7 +249,6 @@ class Exchange:
 
     Args:
         resolve: host and port to addresses; stands in for the system's resolver in tests.
-        wait: sleeps that many seconds.
     """
 
     def __init__(
@@ -295,12 +277,7 @@ class Exchange:
         """Ask for ``address``; redirects and error statuses are answers like others.
 
         Args:
-            limit: most bytes of the body.
             delay: seconds that the host asked for between two requests.
-            accept: looks at the answer before its body is read, and may raise.
-
-        Raises:
-            FetchError: there was no whole answer within the limits.
         """
         uri = str(address)
         with self._turn(address, max(delay, self.settings.interval)):
@@ -395,7 +372,7 @@ class Exchange:
             closed = host.closed_until
             if closed and closed > datetime.now(UTC):
                 reason = asked_to_wait(address.host, closed)
-                raise FetchError(str(address), reason, poll_after=closed)
+                raise FetchError(str(address), reason)
             pause = host.free_at - time.monotonic()
             if pause > 0:
                 self._wait(pause)
@@ -431,11 +408,11 @@ def _broken(error: Exception) -> str:
 
 
 def _plain(headers: list[tuple[bytes, bytes]]) -> dict[str, str]:
-    """The first header of each name, except lists, which are joined."""
+    """The first header of each name; encodings, which are a list, are joined."""
     found: dict[str, str] = {}
     for name, value in headers:
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
-        if key in ("cache-control", "content-encoding") and key in found:
+        if key == "content-encoding" and key in found:
             text = f"{found[key]}, {text}"
         elif key in found:
             continue

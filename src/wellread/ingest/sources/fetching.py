@@ -29,6 +29,7 @@ from protego import Protego
 from wellread.config import WebSettings
 from wellread.errors import SourceError
 from wellread.identity import facts_of, tagged_hash, version_of
+from wellread.ingest.loaders.kind_table import EXTENSIONS, TYPES
 from wellread.ingest.sources.addresses import FetchError, parse_address
 from wellread.ingest.sources.exchange import AGENT, Answer, Exchange, asked_to_wait
 from wellread.types import Document
@@ -44,21 +45,15 @@ class Fetched:
     """What was found at an address.
 
     Attributes:
-        url: the address that answered, after redirects.
-        name: a file name whose extension tells the kind.
         data: the bytes for the loader; text whose charset the header names comes as UTF-8.
         etag, last_modified: for the next conditional request.
-        poll_after: the server says that nothing changes before.
     """
 
     url: str
     name: str
     data: bytes
-    content_type: str = ""
-    charset: str = ""
     etag: str = ""
     last_modified: str = ""
-    poll_after: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +63,6 @@ class NotModified:
     url: str
     etag: str = ""
     last_modified: str = ""
-    poll_after: datetime | None = None
 
 
 class Fetcher:
@@ -88,9 +82,6 @@ class Fetcher:
         Args:
             etag, last_modified: what the last answer said.
             as_feed: it is known to be a feed or a list of feeds; robots.txt is not asked.
-
-        Raises:
-            FetchError: it may not be asked, or did not answer as it should, with the reason.
         """
         headers = {"If-None-Match": tag(etag), "If-Modified-Since": tag(last_modified)}
         sent = {name: value for name, value in headers.items() if value}
@@ -146,7 +137,7 @@ class Fetcher:
         until = until or now + DEFAULT_PAUSE
         self._exchange.close_until(address, until)
         reason = f"{asked_to_wait(address.host, until)} ({_phrase(answer.status)})"
-        raise FetchError(str(address), reason, status=answer.status, poll_after=until)
+        raise FetchError(str(address), reason, status=answer.status)
 
     def _allowed(self, address: httpx.URL) -> float:
         """The pause that robots.txt asks for; raises where it does not allow ``address``."""
@@ -183,9 +174,7 @@ class Fetcher:
         if answer.status == 200:
             return Robots(answer.data, AGENT)
         if answer.status == 429 or answer.status >= 500:
-            until = retry_at(answer.headers.get("retry-after", ""), datetime.now(UTC))
-            reason = _status_reason(answer.status)
-            raise FetchError(str(where), reason, status=answer.status, poll_after=until)
+            raise FetchError(str(where), _status_reason(answer.status), status=answer.status)
         return EVERYTHING
 
 
@@ -203,11 +192,10 @@ def _refuse_media(address: httpx.URL, answer: Answer) -> None:
 
 
 def _outcome(address: httpx.URL, answer: Answer, *, conditional: bool) -> Fetched | NotModified:
-    headers, now = answer.headers, datetime.now(UTC)
+    headers = answer.headers
     etag, modified = tag(headers.get("etag", "")), tag(headers.get("last-modified", ""))
-    fresh = fresh_until(headers, now)
     if answer.status == 304 and conditional:
-        return NotModified(url=str(address), etag=etag, last_modified=modified, poll_after=fresh)
+        return NotModified(url=str(address), etag=etag, last_modified=modified)
     if answer.status not in (200, 203):
         raise FetchError(str(address), _status_reason(answer.status), status=answer.status)
     type_ = content_type(headers.get("content-type", ""))
@@ -216,11 +204,8 @@ def _outcome(address: httpx.URL, answer: Answer, *, conditional: bool) -> Fetche
         url=str(address),
         name=file_name(address, type_),
         data=as_utf8(answer.data, type_, named),
-        content_type=type_,
-        charset=named,
         etag=etag,
         last_modified=modified,
-        poll_after=later(fresh, feed_until(answer.data, now)),
     )
 
 
@@ -242,37 +227,10 @@ def _phrase(status: int) -> str:
 
 
 LONGEST_WAIT = timedelta(days=7)
-LONGEST_FRESH = timedelta(days=1)
 LONGEST_NAME = 120
 LONGEST_TAG = 500
 
-# The extension that tells ``kinds.py`` the kind. Types that say nothing of their own (text/plain,
-# text/xml, octet-stream, JSON) leave the name as it is, or give the first extension to a bare one.
-EXTENSIONS: Mapping[str, tuple[str, ...]] = {
-    "text/html": (".html", ".htm", ".xhtml"),
-    "application/xhtml+xml": (".xhtml", ".html", ".htm"),
-    "application/pdf": (".pdf",),
-    "application/x-pdf": (".pdf",),
-    "application/rss+xml": (".rss", ".xml"),
-    "application/atom+xml": (".atom", ".xml"),
-    "application/rdf+xml": (".rss", ".rdf", ".xml"),
-    "application/feed+json": (".json",),
-    "text/x-opml": (".opml",),
-    "text/markdown": (".md", ".markdown", ".mdown", ".mkd"),
-    "text/x-markdown": (".md", ".markdown", ".mdown", ".mkd"),
-    "text/x-rst": (".rst", ".rest"),
-    "text/prs.fallenstein.rst": (".rst", ".rest"),
-    "text/vtt": (".vtt",),
-    "application/x-subrip": (".srt",),
-    "text/csv": (".csv",),
-    "application/x-ndjson": (".jsonl", ".ndjson"),
-    "application/jsonl": (".jsonl", ".ndjson"),
-    "application/epub+zip": (".epub",),
-    "application/vnd.oasis.opendocument.text": (".odt",),
-    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": (".docx",),
-    "application/vnd.openxmlformats-officedocument.presentationml.presentation": (".pptx",),
-    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": (".xlsx",),
-}
+# Types that say nothing of their own leave a name as it is, or give an extension to a bare one.
 WEAK_EXTENSIONS: Mapping[str, str] = {
     "text/plain": ".txt",
     "application/json": ".json",
@@ -283,9 +241,6 @@ UNREAD_TYPES = ("image/", "video/", "audio/", "font/")
 
 _CHARSET = re.compile(r""";\s*charset\s*=\s*["']?([\w.:+-]{1,40})""", re.IGNORECASE)
 _MARKUP = re.compile(r"[+/]xml$|^text/|javascript$")
-_DIRECTIVE = re.compile(r"([a-z-]+)(?:\s*=\s*\"?(\d{1,10}))?", re.IGNORECASE)
-_TTL = re.compile(rb"<ttl>\s*(\d{1,7})\s*</ttl>", re.IGNORECASE)
-_TTL_HEAD = 65_536
 # What browsers take for the charsets that are most often named wrongly.
 _REALLY = {"iso8859-1": "cp1252", "ascii": "cp1252"}
 
@@ -311,11 +266,12 @@ def file_name(address: httpx.URL, type_: str) -> str:
     last = unquote(address.path.rstrip("/").rpartition("/")[2], errors="replace")
     name = "".join(c for c in last if c.isprintable())[-LONGEST_NAME:] or address.host
     suffix = PurePosixPath(name.lower()).suffix if last else ""
-    known = EXTENSIONS.get(type_)
-    if known is not None:
-        return name if suffix in known else name + known[0]
-    weak = WEAK_EXTENSIONS.get(type_, "")
-    return name if suffix else name + weak
+    own = TYPES.get(type_)
+    if own is None:
+        return name if suffix else name + WEAK_EXTENSIONS.get(type_, "")
+    kind = EXTENSIONS.get(own, own)
+    xml = suffix == ".xml" and type_.endswith("+xml")
+    return name if xml or suffix == own or EXTENSIONS.get(suffix) == kind else name + own
 
 
 def as_utf8(data: bytes, type_: str, named: str) -> bytes:
@@ -357,41 +313,6 @@ def retry_at(value: str, now: datetime) -> datetime | None:
     return min(max(moment, now), now + LONGEST_WAIT) if moment else None
 
 
-def fresh_until(headers: Mapping[str, str], now: datetime) -> datetime | None:
-    """Until when the server says that its answer stays true; None when it does not say.
-
-    At most a day: a source that is followed is looked at once a day whatever its server says.
-    """
-    directives = dict(_DIRECTIVE.findall(headers.get("cache-control", "").lower()))
-    if "no-cache" in directives or "no-store" in directives:
-        return None
-    if directives.get("max-age"):
-        age = headers.get("age", "").strip()
-        held = int(age) if re.fullmatch(r"\d{1,10}", age) else 0
-        seconds = min(int(directives["max-age"]) - held, LONGEST_FRESH.total_seconds())
-        return now + timedelta(seconds=seconds) if seconds > 0 else None
-    expires = _date(headers.get("expires", ""))
-    served = _date(headers.get("date", "")) or now
-    if expires is None or expires <= served:
-        return None
-    return now + min(expires - served, LONGEST_FRESH)
-
-
-def feed_until(data: bytes, now: datetime) -> datetime | None:
-    """Until when an RSS feed asks to be left alone (``ttl``, in minutes); at most a day.
-
-    Read without a parser, since this runs outside the process in which parsers run.
-    """
-    found = _TTL.search(data[:_TTL_HEAD])
-    minutes = int(found[1]) if found else 0
-    return now + min(timedelta(minutes=minutes), LONGEST_FRESH) if minutes else None
-
-
-def later(*moments: datetime | None) -> datetime | None:
-    """The latest of those that are known."""
-    return max((moment for moment in moments if moment is not None), default=None)
-
-
 def _date(value: str) -> datetime | None:
     try:
         moment = parsedate_to_datetime(value)
@@ -405,11 +326,7 @@ LONGEST_DELAY = 30.0
 
 
 class Robots:
-    """The rules of a robots.txt (RFC 9309) for the program called ``agent``, else those for all.
-
-    Attributes:
-        delay: seconds asked for between two requests.
-    """
+    """The rules of a robots.txt (RFC 9309) for the program called ``agent``, else those for all."""
 
     def __init__(self, data: bytes, agent: str) -> None:
         self._rules = Protego.parse(data[:MOST_BYTES].decode("utf-8-sig", errors="replace"))
@@ -449,9 +366,7 @@ class FollowedEntry:
     """An entry of a feed that is new or changed.
 
     Attributes:
-        document: with the page's text, or as the feed gave it.
         digest: of the entry as the feed gave it; empty when its page is to be tried again.
-        reason: why its page was not taken; empty otherwise.
     """
 
     document: Document
@@ -471,9 +386,6 @@ def follow_entries(
 
     Args:
         known: uri of an entry to its digest when it was followed last.
-        fetch: gets a page; raises FetchError.
-        parse: the documents of a fetched page; raises SourceError.
-        limit: most pages that are fetched.
     """
     followed = []
     asked = 0

@@ -228,8 +228,7 @@ def sync(context: typer.Context, paths: Paths, collection: CollectionOption = "d
 def watch(context: typer.Context, paths: Paths, collection: CollectionOption = "default") -> None:
     """Keep a collection in step with folders, feeds and pages until it is stopped (Ctrl-C).
 
-    Files are read when they change; feeds and pages every web.poll_minutes, or when their server
-    says so.
+    Files are read when they change; feeds and pages every web.poll_minutes.
     """
     terminal = terminal_of(context)
     stop = threading.Event()

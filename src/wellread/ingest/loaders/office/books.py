@@ -27,8 +27,8 @@ from wellread.ingest.loaders.archives import (
 )
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import moment
-from wellread.ingest.loaders.plain import Blocks, one_line, title_from_name
-from wellread.ingest.loaders.text.html import decode, page_blocks, plain_words
+from wellread.ingest.loaders.plain import Blocks, decoded, one_line, title_from_name
+from wellread.ingest.loaders.text.html import DECLARED, page_blocks, plain_words
 from wellread.ingest.loaders.text.html_blocks import blocks_of, visible_text, write_blocks
 from wellread.types import Document
 
@@ -237,7 +237,7 @@ def _write_page(blocks: Blocks, archive: zipfile.ZipFile, name: str, source: Sou
     except KeyError:  # it is listed and not there; the others can be read
         return
     page = Source(uri=source.uri, name=name, data=data, collection=source.collection)
-    page_blocks(blocks, decode(page), source.uri)
+    page_blocks(blocks, decoded(page, DECLARED)[0], source.uri)
 
 
 def _xml(archive: zipfile.ZipFile, name: str, uri: str) -> etree._Element:

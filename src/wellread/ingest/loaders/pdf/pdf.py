@@ -190,11 +190,7 @@ class _File(NamedTuple):
 
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
-    """One paper.
-
-    Raises:
-        SourceError: not a PDF, encrypted, damaged, too many pages, or no text layer.
-    """
+    """One paper."""
     with _pdfium_lock:
         file = _read(source, limits)
     stamps = [one.text for page in file.pages for one in page.aside if is_stamp(one.text)]

@@ -45,7 +45,6 @@ class Row:
 
     Attributes:
         place: all its pieces together, on the upright page.
-        size: the letter size of most of its characters.
         gaps: where a piece begins after a gap as wide as between the cells of a table.
     """
 

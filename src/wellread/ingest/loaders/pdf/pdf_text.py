@@ -45,7 +45,6 @@ def headings_of(
     number, name, size and weight.
 
     Args:
-        body: the usual letter size.
         title: the rows of the paper's title, which is no section.
     """
     found = {title.start: Heading(level=0, rows=len(title))} if title else {}
@@ -290,11 +289,7 @@ class _Breaks:
         return number in self._edges or table or bool(_BULLET.match(self._rows[number].text))
 
     def _set_apart(self, before: Row, row: Row, *, ended: bool, entry: bool) -> bool:
-        """Whether a gap, an indentation or a short line parts two lines of one column.
-
-        Args:
-            entry: the lines are of a list of references, whose entries hang.
-        """
+        """Whether a gap, an indentation or a short line parts two lines of one column."""
         left, right = self._begin[row.side], self._end[row.side]
         short = before.end < right - 0.15 * (right - left)
         indented = row.begin - left > INDENTED and before.begin - left < 0.006

@@ -233,9 +233,6 @@ def feeds_of(data: bytes, uri: str) -> list[str]:
     """The addresses of the feeds that an OPML file names, each once, in the file's order.
 
     Addresses that are neither http nor https are left out, with a warning.
-
-    Raises:
-        SourceError: it is not OPML.
     """
     try:
         root = parse(data, uri)
@@ -249,18 +246,8 @@ def feeds_of(data: bytes, uri: str) -> list[str]:
     for element in root.iter():
         given = element.attrib.items() if name_of(element).lower() == "outline" else ()
         for address in (str(value).strip() for name, value in given if name.lower() == "xmlurl"):
-            if url := _feed_address(address, uri):
+            if url := _joined(address, uri):
                 found.append(url)
             elif address:
                 logger.warning("%s: not a web address: %.200s", uri, address)
     return list(dict.fromkeys(found))
-
-
-def _feed_address(address: str, uri: str) -> str:
-    """The web address, also behind ``feed:``, which browsers once used for subscribing."""
-    try:
-        whole = urljoin(uri, address) if web_address(uri) else address
-        rest = re.sub(r"\Afeed:(?://)?", "", whole, flags=re.IGNORECASE)
-        return web_address(rest if rest == whole or "://" in rest else f"https://{rest}")
-    except ValueError:  # a host in brackets that is none
-        return ""

@@ -16,29 +16,26 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import lxml.html
-from charset_normalizer import from_bytes
 from lxml.etree import LxmlError, _Element
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import moment, web_address
-from wellread.ingest.loaders.plain import Blocks, bare, title_from_name
+from wellread.ingest.loaders.plain import Blocks, bare, decoded, title_from_name
 from wellread.ingest.loaders.text.html_blocks import (
     Block,
     ancestors,
     blocks_of,
     heading_box,
+    mark_hidden,
     tag_of,
     visible_text,
     write_blocks,
 )
-from wellread.ingest.loaders.text.html_hidden import mark_hidden
 from wellread.types import Document
 
 HOME_SHARE = 0.1  # of the chosen letters, that may stand outside the element around the text
 LINK_SHARE = 0.9  # of a heading that is nothing but a link to another page
-HEAD_BYTES = 4096
-NOTE = "read as {}, which the page does not declare: if letters look wrong, save it as UTF-8"
 MARKUP = re.compile(r"<[A-Za-z/!]|&(?:#\d+|#x[0-9a-f]+|\w+);", re.IGNORECASE)
 
 _ARTICLE = re.compile(r"article|posting|report", re.IGNORECASE)
@@ -60,15 +57,14 @@ _AROUND_TAGS = frozenset("nav footer dialog".split())
 _AROUND_ROLES = frozenset("navigation contentinfo search dialog banner".split())
 _REFERENCE = re.compile(r"&#([xX][0-9a-fA-F]{1,9}|[0-9]{1,9});?")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
-_ENCODINGS = {"cp1252": "Windows-1252", "latin_1": "ISO-8859-1"}
-_DECLARED = re.compile(
+DECLARED = re.compile(
     rb"""(?:<meta[^>]{0,200}?charset|<\?xml[^>]{0,200}?encoding)\s*=\s*["']?([\w.:-]{2,40})""", re.I
 )
 
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
     """One page, or one article when the page says that it is one and when it was published."""
-    tree = _parse(decode(source), source.uri)
+    tree = _parse(decoded(source, DECLARED)[0], source.uri)
     mark_hidden(tree)
     facts = _facts(tree)
     every = blocks_of(tree)
@@ -98,11 +94,7 @@ def fragment_blocks(blocks: Blocks, markup: str) -> None:
 
 
 def page_blocks(blocks: Blocks, markup: str, uri: str) -> None:
-    """Write what is seen of a whole page (a chapter of an e-book).
-
-    Raises:
-        SourceError: it is not HTML.
-    """
+    """Write what is seen of a whole page (a chapter of an e-book)."""
     if markup.strip():
         tree = _parse(markup, uri)
         mark_hidden(tree)
@@ -295,43 +287,6 @@ def _covers(heading: Block, kept: Sequence[Block]) -> bool:
 
 
 # --- from bytes to a tree --------------------------------------------------------------------
-
-
-def decode(source: Source) -> str:
-    """The page as text: by byte order mark, UTF-8, the declared charset, or detection.
-
-    Raises:
-        SourceError: none of them fits.
-    """
-    return _decoded(source)[0]
-
-
-def note_on(source: Source) -> str:
-    """What a report should say when the encoding of a page was only detected."""
-    try:
-        encoding = _decoded(source)[1]
-    except SourceError:
-        return ""
-    return NOTE.format(encoding) if encoding else ""
-
-
-def _decoded(source: Source) -> tuple[str, str]:
-    """The page as text, and the name of its encoding when that was detected."""
-    data = source.data
-    declared = _DECLARED.search(data[:HEAD_BYTES])
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        names = ["utf-16"]
-    else:
-        names = ["utf-8-sig", *([declared.group(1).decode("ascii")] if declared else [])]
-    for name in names:
-        try:
-            return data.decode(name), ""
-        except (UnicodeDecodeError, LookupError):  # LookupError: a charset that nobody knows
-            continue
-    best = from_bytes(data).best()
-    if best is None:
-        raise SourceError(source.uri, "not UTF-8, and no other encoding fits")
-    return str(best), _ENCODINGS.get(best.encoding, best.encoding)
 
 
 def _without_controls(markup: str) -> str:

@@ -122,11 +122,7 @@ def from_row(cells: Mapping[str, str]) -> Record:
 
 
 def past_question(record: Record) -> PastQuestion:
-    """The past question that a record (under plain names) holds.
-
-    Raises:
-        MalformedError: the question or the answer is not words, or a score is out of range.
-    """
+    """The past question that a record (under plain names) holds."""
     question, answer = record.get("question"), _first(record, _ANSWERS) or ""
     if not isinstance(question, str) or not question.strip():
         raise MalformedError("question is not words")

@@ -1,43 +1,59 @@
 """reStructuredText: sections, paragraphs, lists, tables and code, with source lines.
 
-docutils parses with file access, raw markup and configuration files switched off. Most files are
-written for Sphinx and its extensions: while one is parsed, every unknown directive or role keeps
-its words and does nothing else. docutils is off by some lines for titles, directives and what is
-nested in them, so the words of a block are looked for around the line that it gives.
+Read line by line, as it is written: nothing is included, computed or fetched. Most files are
+written for Sphinx and its extensions, so every directive and role keeps its words and does nothing
+else.
 """
 
 from __future__ import annotations
 
-import io
+import csv
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-
-from docutils import nodes, utils
-from docutils.core import publish_doctree
-from docutils.parsers.rst import Directive, directives, roles
-from docutils.parsers.rst.languages import en
 
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import moment, names, refuse_readers
 from wellread.ingest.loaders.plain import PARAGRAPH, Blocks, decode, one_line, title_from_name
 from wellread.types import Document
 
-MOST_NAMES = 2_000  # of one file
+Line = tuple[int, str]  # its number (from 1) and its words
 
-_NAME = r"(?:(?!_)\w)+(?:[-._+:](?:(?!_)\w)+)*"
-_DIRECTIVE = re.compile(rf"\.\.[ \t]+(?:\|[^|\n]{{1,200}}\|[ \t]+)?({_NAME})[ \t]?::")
-_ROLE = re.compile(rf":({_NAME}):`|`:({_NAME}):")
-_TARGETED = re.compile(r"(?s)(.*?)\s*<[^<>]*>\Z")
+_BREAK = "\ue001"  # a line's end inside of markup that is not shown
+_ADORNMENT = re.compile(r"([!-/:-@\[-`{-~])\1{2,}$")
+_BULLET = re.compile(r"[-*+•‣⁃](?:\s+|$)")
+_NUMBER = re.compile(r"\(?(?:\d{1,4}|#|[A-Za-z]|[ivxlcIVXLC]{1,6})[.)](?:\s+|$)")
+_ITEMS = (_BULLET, _NUMBER)
+_FIELD = re.compile(r":(?P<name>[^\s:`][^:`\n]*):(?:\s+(?P<words>.*))?$")
+_DIRECTIVE = re.compile(
+    r"(?:\|(?P<slot>[^|\n]{1,200})\|\s+)?(?P<name>[\w.+:-]*\w)\s?::(?:\s+(?P<words>.*))?$"
+)
+_NOTE = re.compile(r"\[(?P<label>[^\]\n]{1,80})\]\s+(?P<words>.*)$")
+_GRID = re.compile(r"\+(?:[-=]+\+)+$")
+_SIMPLE = re.compile(r"=+(?:\s+=+)+$")
+_TARGETED = re.compile(r"(?s)(.+?)\s*<[^<>]*>\Z")
+_INLINE = re.compile(
+    r"``(?P<code>.+?)``(?!\w)"
+    r"|(?<!\w):[\w:+.-]+:`(?P<role>[^`]+)`_{0,2}|`(?P<roled>[^`]+)`:[\w+.-]+(?::[\w+.-]+)*:"
+    r"|_?`(?P<linked>[^`]+)`_{0,2}"
+    r"|[ ]?\[(?:\d+|[#*][\w-]*)\]_(?!\w)|(?P<cited>\[[\w.-]+\])_(?!\w)"
+    r"|(?<![\w*\\])\*\*(?=\S)(?P<strong>.+?)(?<=[^\s\\])\*\*(?!\w)"
+    r"|(?<![\w*\\])\*(?=[^\s*])(?P<stressed>[^*]*?[^\s*\\]|[^\s*\\])\*(?!\w)"
+    r"|\|(?P<slot>[^|\s](?:[^|\n]{0,80}[^|\s])?)\|_{0,2}"
+    r"|(?<![\w`.\\])(?P<word>[^\W_](?:[\w.+-]*[^\W_])?)__?(?=$|[\s'\")\]}>/\\:.,;!?-])"
+    r"|\\(?P<escaped>\S|\s)",
+    re.DOTALL,
+)
 
 _CODE = frozenset({"code", "code-block", "sourcecode", "math", "prompt", "parsed-literal"})
 _CODE |= {"productionlist", "ipython", "doctest", "testcode", "testoutput", "graphviz", "mermaid"}
-_NAMES_LANGUAGE = frozenset({"code", "code-block", "sourcecode", "prompt"})  # as the argument
 # Nothing that a reader sees, or what is made from the rest of the text.
-_DROPPED = frozenset({"contents", "sectnum", "section-numbering", "target-notes", "index"})
+_DROPPED = frozenset({"contents", "sectnum", "section-numbering", "target-notes", "index", "image"})
 _DROPPED |= {"highlight", "currentmodule", "tabularcolumns", "include", "raw", "literalinclude"}
-_OVERRIDDEN = (_CODE | _DROPPED | {"date", "figure"}) - {"parsed-literal"}
+_DROPPED |= {"role", "default-role", "meta", "unicode", "date"}
+# Whose argument is a language, a file or the name of a style.
+_NO_WORDS = frozenset({"code", "code-block", "sourcecode", "prompt", "figure", "only", "class"})
+_NO_WORDS |= {"rst-class", "container", "ifconfig"}
 _LEADS: Mapping[str, str] = {
     "versionadded": "Added in version",
     "versionchanged": "Changed in version",
@@ -45,439 +61,352 @@ _LEADS: Mapping[str, str] = {
     "deprecated": "Deprecated since version",
     "seealso": "See also:",
 }
-
-
-class _AnyOption(dict[str, Any]):
-    """Options of every name, as they are written."""
-
-    def __missing__(self, name: str) -> Any:
-        return directives.unchanged
-
-
-def _run(directive: Any) -> list[nodes.Node]:
-    """The words of a directive as paragraphs, or as they are when they are code."""
-    name = directive.name.lower()
-    if name in _DROPPED:
-        return []
-    if name in _CODE:
-        return _code(directive, name)
-    if name == "toctree":
-        return _entries(directive)
-    holder = nodes.container()
-    words = " ".join([_LEADS.get(name, ""), *directive.arguments]).strip()
-    if words and name != "figure":  # whose argument is a file
-        holder += _paragraph(directive, words)
-    directive.state.nested_parse(directive.content, directive.content_offset, holder)
-    return list(holder.children)
-
-
-def _code(directive: Any, name: str) -> list[nodes.Node]:
-    lines = list(directive.content)
-    if name not in _NAMES_LANGUAGE:
-        lines = [*directive.arguments, *lines]
-    found: list[nodes.Node] = []
-    if caption := directive.options.get("caption"):
-        found.append(_paragraph(directive, caption))
-    if any(line.strip() for line in lines):
-        text = "\n".join(lines)
-        block = nodes.literal_block(text, text)
-        block.line = directive.content_offset + 1 if directive.content else directive.lineno
-        found.append(block)
-    return found
-
-
-def _entries(directive: Any) -> list[nodes.Node]:
-    """The entries of a table of contents that have titles; the others are names of files."""
-    listed = nodes.bullet_list()
-    for place, line in enumerate(directive.content):
-        titled = _TARGETED.match(line.strip())
-        if titled:
-            paragraph = nodes.paragraph("", titled.group(1))
-            paragraph.line = directive.content_offset + place + 1
-            listed += nodes.list_item("", paragraph)
-    return [listed] if listed.children else []
-
-
-def _paragraph(directive: Any, words: str) -> nodes.Node:
-    inline, _ = directive.state.inline_text(words, directive.lineno)
-    paragraph = nodes.paragraph(words, "", *inline)
-    paragraph.line = directive.lineno
-    return paragraph
-
-
-# Made by a call, because the types of docutils are not known to the type checker.
-_KEPT = type(
-    "Kept",
-    (Directive,),
-    {
-        "optional_arguments": 1,
-        "final_argument_whitespace": True,
-        "has_content": True,
-        "option_spec": _AnyOption(name=directives.unchanged),
-        "run": _run,
-    },
-)
-
-
-def _kept_role(
-    _name: str, rawtext: str, text: str, *_context: object
-) -> tuple[list[nodes.Node], list[nodes.Node]]:
-    """What Sphinx shows of a role: the title of ``title <target>``, the last part of ``~a.b``."""
-    words = utils.unescape(text)
-    titled = _TARGETED.match(words)
-    if titled and titled.group(1):
-        words = titled.group(1)
-    elif words.startswith("~"):
-        words = words[1:].rpartition(".")[2]
-    return [nodes.inline(rawtext, words.removeprefix("!"))], []
-
-
-@contextmanager
-def words_kept(text: str) -> Iterator[None]:
-    """Within this, docutils knows every directive and role that ``text`` names.
-
-    What it, or the file, defines is forgotten afterwards: docutils itself keeps it for the next.
-    """
-    named = {name.lower() for name in _DIRECTIVE.findall(text)} - set(en.directives)
-    used = {(a or b).lower() for a, b in _ROLE.findall(text)} - set(en.roles)
-    before = dict(directives._directives), dict(roles._roles)
-    try:
-        for name in [*_OVERRIDDEN, *sorted(named)[:MOST_NAMES]]:
-            directives.register_directive(name, _KEPT)
-        for name in sorted(used)[:MOST_NAMES]:
-            roles.register_local_role(name, _kept_role)
-        yield
-    finally:
-        for registry, kept in zip((directives._directives, roles._roles), before, strict=True):
-            registry.clear()
-            registry.update(kept)
-
-
-ALIKE = 5  # lines of code that are compared to find its place
-NEAR = 12  # lines around the parser's guess in which words are looked for
-
-_WORD = re.compile(r"\w+")
-
-
-class SourceLines:
-    """The lines of a source file, and look-ups in them. Lines are counted from 1."""
-
-    def __init__(self, lines: Sequence[str]) -> None:
-        self._lines = lines
-
-    def of(self, node: nodes.Element, words: str, *, verbatim: bool = False) -> int | None:
-        """The line on which a block begins; None when the parser gives no hint.
-
-        Args:
-            words: its text.
-            verbatim: the text stands in the file as it is, line by line.
-        """
-        given: nodes.Element | None = node
-        while given is not None and given.line is None:
-            given = given.parent
-        if given is None:
-            return None
-        lines = words.split("\n")
-        if verbatim and (found := self._block(int(given.line), lines[:ALIKE])):
-            return found
-        return self.near(int(given.line), lines[:1])
-
-    def near(self, line: int, texts: Sequence[str]) -> int | None:
-        """The line next to ``line`` that holds the first word of each text."""
-        known = line if 1 <= line <= len(self._lines) else None
-        return next((at for at in _around(line) if self._holds(at, texts)), known)
-
-    def below(self, line: int, texts: Sequence[str]) -> int:
-        """The first line after ``line`` that holds the first word of each text; else ``line``."""
-        after = range(line + 1, line + 1 + NEAR)
-        return next((at for at in after if self._holds(at, texts)), line)
-
-    def _block(self, line: int, lines: Sequence[str]) -> int | None:
-        for at in _around(line):
-            there = self._lines[at - 1 : at - 1 + len(lines)] if at > 0 else ()
-            pairs = zip(lines, there, strict=False)
-            if len(there) == len(lines) and all(a.strip() in b for a, b in pairs):
-                return at
-        return None
-
-    def _holds(self, line: int, texts: Sequence[str]) -> bool:
-        if not 1 <= line <= len(self._lines):
-            return False
-        written = self._lines[line - 1]
-        there = set(_WORD.findall(written))
-        firsts = ((_WORD.search(text), text) for text in texts)
-        return all(word.group() in there if word else text in written for word, text in firsts)
-
-
-def _around(line: int) -> list[int]:
-    return sorted(range(line - NEAR, line + NEAR + 1), key=lambda at: abs(at - line))
-
-
-LOST = 3  # docutils' "error": from here on a message quotes source text that is nowhere else
-
-_SETTINGS = {
-    "_disable_config": True,
-    "file_insertion_enabled": False,
-    "raw_enabled": False,
-    "report_level": LOST,
-    "halt_level": 5,
-    "syntax_highlight": "none",
-    "smart_quotes": False,
-    "line_length_limit": 10_000_000,
-    "input_encoding": "unicode",
-}
-# What docutils could not resolve, as it is written: `title <target>`_, :role:`title`, word_
-_REFERENCE = re.compile(
-    r"(?::[\w:+.-]+:)?`(?P<title>.+?)(?:\s*<[^<>]*>)?`_{0,2}|(?P<word>\w[\w.-]*)__?"
-)
-_SKIPPED = (
-    nodes.comment,
-    nodes.substitution_definition,
-    nodes.raw,
-    nodes.image,
-    nodes.pending,
-    nodes.decoration,
-    nodes.docinfo,
-    nodes.transition,
-    nodes.meta,
-)
-_VERBATIM = (nodes.literal_block, nodes.doctest_block, nodes.math_block)
-_TOP_LEVELS = {nodes.title: 1, nodes.subtitle: 2}  # of what stands in no section
 _OTHER_NAMES = {"published": "date", "lang": "language", "description": "summary"}
 _TAGS = frozenset({"tags", "keywords", "category", "categories"})
 
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
     """One page. The fields in front of the text give its facts."""
-    text = decode(source)
-    source.require(text)
-    settings = {**_SETTINGS, "warning_stream": io.StringIO()}
-    with words_kept(text):
-        tree = publish_doctree(text, settings_overrides=settings)
-    facts = _facts(tree, source.uri)
-    title = _title(tree) or facts.pop("title")
-    writer = _Writer(SourceLines(text.split("\n")))
-    writer.walk(tree)
+    lines = list(enumerate(decode(source).expandtabs().split("\n"), 1))
+    reader = _Reader(lines)
+    reader.read(lines, top=True)
+    facts = _facts(reader.fields)
+    refuse_readers(dict(reader.fields), source.uri)
+    title = reader.title or facts.pop("title")
     yield source.document(
-        writer.blocks.build(),
+        reader.blocks.build(),
         kind="page",
         source_type="rst",
         **{**facts, "title": title or title_from_name(source.name)},
     )
 
 
-class _Writer:
-    def __init__(self, lines: SourceLines) -> None:
+class _Reader:
+    """Writes one file; ``fields`` are those in front of its text, as name and value."""
+
+    def __init__(self, lines: Sequence[Line]) -> None:
         self.blocks = Blocks()
-        self._lines = lines
-        self._level = 0
+        self.title = ""
+        self.fields: list[tuple[str, str]] = []
+        self._begun = False  # something else than a title was written
+        self._styles: list[str] = []  # of titles, the outermost first
         self._depth = 0
         self._lead = ""
         self._gap = PARAGRAPH
-        self._writers: Mapping[type[nodes.Node], Callable[[nodes.Element], None]] = {
-            nodes.section: self._write_section,
-            nodes.bullet_list: self._write_list,
-            nodes.enumerated_list: self._write_list,
-            nodes.definition_list_item: self._write_definition,
-            nodes.field: self._write_pair,
-            nodes.option_list_item: self._write_pair,
-            nodes.line_block: self._write_verse,
-            nodes.table: self._write_table,
-            nodes.footnote: self._write_note,
-            nodes.citation: self._write_note,
-            nodes.system_message: self._write_lost,
-            **dict.fromkeys(_VERBATIM, self._write_verbatim),
+        given = (_DIRECTIVE.match(text[3:]) for _, text in lines if text.startswith(".. |"))
+        self._slots = {
+            one["slot"]: one["words"] for one in given if one and one["name"] == "replace"
         }
 
-    def walk(self, holder: nodes.Element) -> None:
-        """Write everything that a reader sees below ``holder``."""
-        for node in holder.children:
-            if isinstance(node, _SKIPPED) or not isinstance(node, nodes.Element):
-                continue
-            if isinstance(holder, nodes.document) and type(node) in _TOP_LEVELS:
-                self._level = _TOP_LEVELS[type(node)]
-                self._head(node)
-            elif writer := self._writers.get(type(node)):
-                writer(node)
-            elif isinstance(node, nodes.TextElement):
-                self._write_words(node)
+    def read(self, lines: Sequence[Line], *, top: bool = False) -> None:
+        """Write what stands in the lines; sections stand at the ``top`` alone."""
+        at = 0
+        while at < len(lines):
+            text = lines[at][1].rstrip()
+            if not text:
+                at += 1
+            elif top and (after := self._heading(lines, at)):
+                at = after
+            elif text[0] == " ":
+                end = _inside(lines, at, 1)
+                self.read(_dedented(lines[at:end]))
+                at = end
+            elif text == ".." or text.startswith((".. ", "__ ")):
+                end = _inside(lines, at, 1)
+                self._explicit(lines[at:end])
+                at = end
+            elif found := _BULLET.match(text) or _NUMBER.match(text):
+                at = self._item(lines, at, found.group())
+            elif found := _FIELD.match(text):
+                at = self._field(lines, at, found)
             else:
-                self.walk(node)
+                at = self._text(lines, at)
 
-    def _write_words(self, node: nodes.Element) -> None:
-        """A paragraph, or anything else that holds words."""
-        raw = _inline(node).strip()
-        if not raw:
-            return
-        text = self._lead + raw.replace("\n", " ")
-        self._write(text, raw, self._lines.of(node, raw), self._gap)
+    def _heading(self, lines: Sequence[Line], at: int) -> int:
+        """Write the title that begins here, or pass a rule over; where it ends, 0 for neither."""
+        texts = [text.rstrip() for _, text in lines[at : at + 3]] + ["", ""]
+        ruled, under = _ADORNMENT.match(texts[0]), _ADORNMENT.match(texts[1])
+        if ruled and texts[1] and not under and texts[2] == texts[0]:
+            style, place = texts[0][0] * 2, at + 1
+        elif ruled:
+            return 0 if texts[1] else at + 1
+        elif under and texts[0][0] != " " and len(texts[1]) >= min(len(texts[0]), 4):
+            style, place = texts[1][0], at
+        else:
+            return 0
+        if style not in self._styles:
+            self._styles.append(style)
+        number, text = lines[place]
+        words = one_line(self._shown(text.strip()).replace(_BREAK, ""))
+        self.blocks.heading(self._styles.index(style) + 1, words, number)
+        self.title = self.title or ("" if self._begun else words)
+        return place + 2
 
-    def _write_verbatim(self, node: nodes.Element) -> None:
-        text = node.astext().strip("\n").rstrip()
-        self._write(text, text, self._lines.of(node, text, verbatim=True), PARAGRAPH)
-
-    def _write(self, text: str, raw: str, line: int | None, gap: str) -> None:
-        """Write ``text``, which ends in the words that stand as ``raw`` in the file."""
-        begun = len(text) - len(raw)
-        breaks = [begun + found.end() for found in re.finditer("\n", raw)] if line else []
-        later = [(at, (line or 0) + count) for count, at in enumerate(breaks, 1)]
-        self.blocks.block(text, line, gap=gap, later=later)
-        self._lead, self._gap = "", PARAGRAPH
-
-    def _head(self, title: nodes.Element) -> None:
-        words = _inline(title)
-        self.blocks.heading(self._level, words, self._lines.of(title, words))
-
-    def _write_section(self, node: nodes.Element) -> None:
-        if "system-messages" in node["classes"]:  # by docutils, at the end
-            return
-        self._level += 1
-        title = node.next_node(nodes.title)
-        if title is not None:
-            self._head(title)
-            node.remove(title)
-        self.walk(node)
-        self._level -= 1
-
-    def _write_list(self, node: nodes.Element) -> None:
-        for count, item in enumerate(node.children):
-            self._lead = "  " * self._depth + _bullet(node, count)
-            if count or self._depth:
-                self._gap = "\n"
-            self._depth += 1
-            self.walk(item)
-            self._depth -= 1
-        self._lead = ""
-        self._gap = "\n" if self._depth else PARAGRAPH
-
-    def _write_definition(self, node: nodes.Element) -> None:
-        """The term on a line, what it means below it."""
-        for part in node.children:
-            if isinstance(part, nodes.definition):
-                self._gap = "\n"
-                self.walk(part)
-            elif not isinstance(part, nodes.classifier):
-                self._write_words(part)
-
-    def _write_pair(self, node: nodes.Element) -> None:
-        """``name: text``, of a field or an option."""
-        name, body = node.children[0], node.children[-1]
-        self._lead = f"{one_line(_inline(name))}: "
-        self.walk(body)
-        if self._lead:  # a name without a text
-            self.blocks.block(self._lead.removesuffix(": "), self._lines.of(node, self._lead))
+    def _explicit(self, lines: Sequence[Line]) -> None:
+        """A directive, a footnote or a citation; targets and comments are not shown."""
+        number, first = lines[0][0], lines[0][1][3:].strip()
+        inner = _dedented(lines[1:])
+        if found := _DIRECTIVE.match(first):
+            if not found["slot"]:
+                self._directive(found["name"].lower(), (number, found["words"] or ""), inner)
+        elif (found := _NOTE.match(first)) and not first.startswith("_"):
+            numbered = found["label"].isdecimal() or found["label"][0] in "#*"
+            self._lead = "* " if numbered else f"[{found['label']}] "
+            self.read([(number, found["words"]), *inner])
             self._lead = ""
 
-    def _write_verse(self, node: nodes.Element) -> None:
-        for line in node.findall(nodes.line):
-            self._write_words(line)
+    def _directive(self, name: str, first: Line, inner: Sequence[Line]) -> None:
+        """The words of a directive as paragraphs, or as they are when they are code."""
+        if name in _DROPPED:
+            return
+        count = next((at for at, (_, text) in enumerate(inner) if not text.strip()), len(inner))
+        head, body = inner[:count], list(inner[count:])
+        options = {
+            found["name"]: (number, found["words"] or "")
+            for number, text in head
+            if (found := _FIELD.match(text))
+        }
+        plain = [line for line in head if not _FIELD.match(line[1])]
+        words = [] if name in _NO_WORDS or not first[1] else [first]
+        if name in _CODE:
+            self._words([options["caption"]] if "caption" in options else [])
+            self._verbatim([*words, *plain, *body])
+        elif name == "toctree":
+            entries = ((at, _TARGETED.match(text.strip())) for at, text in [*plain, *body])
+            self.read([(at, f"- {found[1]}") for at, found in entries if found])
+        elif name == "csv-table":
+            self._words(words)
+            self._rows(_csv_rows([*filter(None, [options.get("header")]), *plain, *body]))
+        else:
+            lead = _LEADS.get(name, "")
+            said = [*words, *plain]
+            self._words([(first[0], f"{lead} {said[0][1]}".strip()), *said[1:]] if said else [])
+            self.read(_dedented(body))
+
+    def _item(self, lines: Sequence[Line], at: int, mark: str) -> int:
+        """An item of a list, with what is indented below it."""
+        end = _inside(lines, at, 2)
+        number, text = lines[at]
+        bullet = "- " if _BULLET.match(mark) else f"{mark.strip()} "
+        self._lead = "  " * self._depth + bullet
+        above = next((text for _, text in reversed(lines[:at]) if text[:1] not in ("", " ")), "")
+        if self._depth or any(form.match(above) and form.match(text) for form in _ITEMS):
+            self._gap = "\n"
+        self._depth += 1
+        below = [(n, line[min(len(mark), _indent(line)) :]) for n, line in lines[at + 1 : end]]
+        self.read([(number, text[len(mark) :]), *below])
+        self._depth -= 1
+        self._lead, self._gap = "", "\n" if self._depth else PARAGRAPH
+        return end
+
+    def _field(self, lines: Sequence[Line], at: int, found: re.Match[str]) -> int:
+        """``:name: words``: a fact in front of the text, a pair in it."""
+        end = _inside(lines, at, 1)
+        number, inner = lines[at][0], _dedented(lines[at + 1 : end])
+        if not self._begun and not self._depth:
+            value = " ".join([found["words"] or "", *(text.strip("-* ") for _, text in inner)])
+            self.fields.append((found["name"].lower(), one_line(value)))
+            return end
+        self._lead = f"{one_line(self._shown(found['name']))}: "
+        self.read([(number, found["words"] or ""), *inner])
+        name, self._lead = self._lead.removesuffix(": "), ""
+        self._write(name, number, ())  # of a name without a text
+        return end
+
+    def _text(self, lines: Sequence[Line], at: int) -> int:
+        """A table, a verse, a term with its meaning, or a paragraph and its code."""
+        end = at + 1
+        while end < len(lines) and lines[end][1].strip() and lines[end][1][0] != " ":
+            end += 1
+        text = lines[at][1].rstrip()
+        below = end < len(lines) and lines[end][1].strip()
+        if text.startswith(">>>"):
+            self._verbatim(lines[at:end])
+        elif _GRID.match(text):
+            rows = _grid_rows(lines[at:end])
+            self._rows(rows) if rows else self._verbatim(lines[at:end])
+        elif _SIMPLE.match(text):
+            end = _simple_end(lines, at)
+            self._rows(_simple_rows(lines[at:end]))
+        elif text.startswith("| "):
+            for number, line in lines[at:end]:
+                self._words([(number, line.removeprefix("|"))])
+                self._gap = "\n"
+            self._gap = PARAGRAPH
+        elif below and end == at + 1 and not text.endswith("::"):
+            self._words([(lines[at][0], text.partition(" : ")[0])])
+            self._gap = "\n"
+            end = _inside(lines, at, 1)
+            self.read(_dedented(lines[at + 1 : end]))
+        else:
+            end = self._paragraph(lines, at, end)
+        return end
+
+    def _paragraph(self, lines: Sequence[Line], at: int, end: int) -> int:
+        number, last = lines[end - 1][0], lines[end - 1][1].rstrip()
+        if not last.endswith("::"):
+            self._words(lines[at:end])
+            return end
+        said = last[:-2].rstrip() if last.endswith(" ::") or last == "::" else last[:-1]
+        self._words([*lines[at : end - 1], *([(number, said)] if said else [])])
+        stop = _inside(lines, end - 1, 1)
+        self._verbatim(_dedented(lines[end:stop]))
+        return stop
+
+    def _words(self, lines: Sequence[Line]) -> None:
+        """Write a paragraph: its lines joined, each with its number."""
+        if not lines:
+            return
+        number = lines[0][0]
+        text, later = "", []
+        shown = self._shown("\n".join(words.strip() for _, words in lines))
+        for piece in re.split(f"([\n{_BREAK}])", shown):
+            if piece in ("\n", _BREAK):
+                number += 1
+                text += " " if piece == "\n" and text else ""
+                later.append((len(text), number))
+            else:
+                text += piece if text else piece.lstrip()
+        self._write(text.rstrip(), lines[0][0], later)
+
+    def _write(self, text: str, line: int, later: Sequence[tuple[int, int]]) -> None:
+        if text.strip():
+            moved = [(place + len(self._lead), number) for place, number in later]
+            self.blocks.block(self._lead + text, line, gap=self._gap, later=moved)
+            self._lead, self._gap, self._begun = "", PARAGRAPH, True
+
+    def _verbatim(self, lines: Sequence[Line]) -> None:
+        kept = [(number, text.rstrip()) for number, text in _dedented(lines)]
+        said = [at for at, (_, text) in enumerate(kept) if text]
+        self._lead, self._gap = "", PARAGRAPH
+        text = ""
+        later: list[tuple[int, int]] = []
+        for number, words in kept[said[0] : said[-1] + 1] if said else ():
+            text += f"\n{words}" if later else words
+            later.append((len(text) - len(words), number))
+        if later:
+            self._write(text, later[0][1], later[1:])
+
+    def _rows(self, rows: Sequence[tuple[int, list[str]]]) -> None:
+        self._lead = ""
+        for number, cells in rows:
+            words = [one_line(self._shown(cell)).replace(_BREAK, "") for cell in cells]
+            self._write(" | ".join(words).rstrip(" |"), number, ())
             self._gap = "\n"
         self._gap = PARAGRAPH
 
-    def _write_note(self, node: nodes.Element) -> None:
-        label = node.next_node(nodes.label)
-        self._lead = f"[{label.astext()}] " if isinstance(node, nodes.citation) else "* "
-        if label is not None:
-            node.remove(label)
-        self.walk(node)
-        self._lead = ""
+    def _shown(self, text: str) -> str:
+        """The words as a reader sees them; line breaks are those of the source."""
+        return _INLINE.sub(self._seen, text)
 
-    def _write_lost(self, node: nodes.Element) -> None:
-        """Source text that docutils could not make sense of."""
-        if node.get("level", 0) >= LOST:
-            for block in node.findall(nodes.literal_block):
-                self._write_verbatim(block)
-
-    def _write_table(self, node: nodes.Element) -> None:
-        line = self._lines.of(node, "")
-        for part in node.children:
-            if isinstance(part, nodes.title):
-                self._write_words(part)
-        gap = PARAGRAPH
-        for row in node.findall(nodes.row):
-            cells = [one_line(_cell(entry)) for entry in row.children]
-            text = " | ".join(cells).rstrip(" |")
-            first = next((paragraph.line for paragraph in row.findall(nodes.paragraph)), None)
-            if line is not None:
-                # Cells of a CSV table are counted from the table's own first line.
-                inside = int(first) if first is not None and first > line else 0
-                find = self._lines.near if inside else self._lines.below
-                line = find(inside or line, cells)
-            self.blocks.block(text, line, gap=gap)
-            gap = "\n" if text else gap
-        self._gap = PARAGRAPH
+    def _seen(self, found: re.Match[str]) -> str:
+        kind, whole = found.lastgroup or "", found.group()
+        words = found.group(kind) if kind else ""
+        if kind in ("role", "roled", "linked"):
+            titled = _TARGETED.match(words)
+            if titled:
+                words = titled[1]
+            elif kind != "linked" and words.startswith("~"):
+                words = words[1:].rpartition(".")[2]
+            words = words.removeprefix("!")
+        elif kind == "slot":
+            words = self._slots.get(words) or f"|{words}|"
+        elif kind == "escaped" and words.isspace():
+            words = ""
+        return words + _BREAK * (whole.count("\n") - words.count("\n"))
 
 
-def _bullet(node: nodes.Element, count: int) -> str:
-    if isinstance(node, nodes.bullet_list):
-        return "- "
-    number = int(node.get("start", 1)) + count
-    if node.get("enumtype") in ("loweralpha", "upperalpha") and number <= 26:
-        letter = chr(ord("a") + number - 1)
-        return f"{letter.upper() if node['enumtype'] == 'upperalpha' else letter}. "
-    return f"{number}. "
+def _inside(lines: Sequence[Line], at: int, width: int) -> int:
+    """Where what is indented below the line ends, without blank lines at its end."""
+    end = after = at + 1
+    while after < len(lines):
+        text = lines[after][1]
+        if text.strip():
+            if _indent(text) < width:
+                break
+            end = after + 1
+        after += 1
+    return end
 
 
-def _inline(node: nodes.Node) -> str:
-    """The words of a node as a reader sees them; line breaks are those of the source."""
-    if isinstance(node, nodes.Text):
-        return str(node)
-    if isinstance(node, nodes.problematic):
-        written = node.astext()
-        found = _REFERENCE.fullmatch(written)
-        return (found["title"] or found["word"]) if found else written
-    if isinstance(node, nodes.citation_reference):
-        return f"[{node.astext()}]"
-    pieces = ""
-    for child in node.children:
-        if isinstance(child, nodes.footnote_reference):
-            pieces = pieces.rstrip(" ")
-        elif not isinstance(child, (nodes.generated, nodes.image, nodes.raw)):
-            pieces += _inline(child)
-    return pieces
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip())
 
 
-def _cell(entry: nodes.Element) -> str:
-    return " ".join(
-        _inline(node)
-        for node in entry.findall(nodes.TextElement, include_self=False)
-        if not isinstance(node.parent, nodes.TextElement)
-    )
+def _dedented(lines: Sequence[Line]) -> list[Line]:
+    widths = [_indent(text) for _, text in lines if text.strip()]
+    return [(number, text[min(widths, default=0) :]) for number, text in lines]
 
 
-def _title(tree: nodes.document) -> str:
-    """The document's title: its only top section's, or that of the section it begins with."""
-    for node in tree.children:
-        if isinstance(node, nodes.title):
-            return one_line(_inline(node))
-        if isinstance(node, nodes.section):
-            return one_line(_inline(node.next_node(nodes.title)))
-        if not isinstance(node, (nodes.comment, nodes.target, nodes.docinfo, nodes.meta)):
-            return ""
-    return ""
+def _grid_rows(lines: Sequence[Line]) -> list[tuple[int, list[str]]]:
+    """The rows of a table that is drawn as a grid; none when its lines do not close."""
+    rows: list[tuple[int, list[str]]] = []
+    open_row = False
+    for number, line in lines:
+        text = line.rstrip()
+        if text[0] not in "+|" or text[-1] not in "+|":
+            return []
+        cells = [cell.strip() for cell in re.split(r"[|+]", text)[1:-1]]
+        if any(re.fullmatch(r"[-=]+", cell) for cell in cells):
+            open_row = False
+        elif open_row and len(rows[-1][1]) == len(cells):
+            pairs = zip(rows[-1][1], cells, strict=True)
+            rows[-1] = (rows[-1][0], [f"{above} {cell}".strip() for above, cell in pairs])
+        else:
+            rows.append((number, cells))
+            open_row = True
+    return rows
 
 
-def _facts(tree: nodes.document, uri: str) -> dict[str, Any]:
-    """Title, authors, date and tags of the field list in front of the text."""
+def _simple_end(lines: Sequence[Line], at: int) -> int:
+    """After the line of signs that nothing follows, as it ends a table; else after the block."""
+    for end in range(at + 2, len(lines) + 1):
+        closed = lines[end - 1][1].rstrip()
+        following = lines[end][1].strip() if end < len(lines) else ""
+        if _SIMPLE.match(closed) and not following:
+            return end
+    return at + 1
+
+
+def _simple_rows(lines: Sequence[Line]) -> list[tuple[int, list[str]]]:
+    """The rows of a table whose columns are underlined; an empty first cell goes on with a row."""
+    starts = [found.start() for found in re.finditer("=+", lines[0][1])]
+    rows: list[tuple[int, list[str]]] = []
+    for number, text in lines:
+        if re.fullmatch(r"[=-][=\s-]*", text.strip()) and text.strip()[:3] in ("===", "---", "=="):
+            continue
+        ends = [*starts[1:], None]
+        cells = [text[start:end].strip() for start, end in zip(starts, ends, strict=True)]
+        if rows and not cells[0] and any(cells):
+            pairs = zip(rows[-1][1], cells, strict=True)
+            rows[-1] = (rows[-1][0], [f"{above} {cell}".strip() for above, cell in pairs])
+        elif any(cells):
+            rows.append((number, cells))
+    return rows
+
+
+def _csv_rows(lines: Sequence[Line]) -> list[tuple[int, list[str]]]:
+    reader = csv.reader([text.strip() for _, text in lines], skipinitialspace=True)
+    rows, at = [], 0
+    for cells in reader:
+        if any(cells):
+            rows.append((lines[at][0], cells))
+        at = reader.line_num
+    return rows
+
+
+def _facts(fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Title, authors, date and tags."""
     authors: list[str] = []
     tags: list[str] = []
     found: dict[str, str] = {}
-    info = tree.next_node(nodes.docinfo)
-    for node in info.children if info is not None else ():
-        name, value = type(node).__name__, one_line(node.astext())
-        if isinstance(node, nodes.field):
-            name = node.children[0].astext().lower()
-            value = one_line(node.children[1].astext())
-        if name == "authors":
-            people = (names(one_line(child.astext())) for child in node.children)
-            authors = [person for group in people for person in group]
-        elif name == "author":
+    for name, value in fields:
+        if name in ("author", "authors"):
             authors += names(value)
         elif name in _TAGS:
             tags += [tag.strip() for tag in value.split(",") if tag.strip()]
         else:
             found[_OTHER_NAMES.get(name, name)] = value
-    refuse_readers(found, uri)
     return {
         "title": found.get("title", ""),
         "authors": tuple(authors),

@@ -457,11 +457,7 @@ def _cue(text: str, begin: float, finish: float | None, speaker: str | None) -> 
 
 
 def _seconds(value: object, unit: float = 1.0) -> float | None:
-    """A time, from a number or the text of one.
-
-    Raises:
-        ValueError: it is not a time.
-    """
+    """A time, from a number or the text of one."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float | str):
