@@ -389,8 +389,7 @@ def _query(
 def _within(analysis: Analysis, limits: Sequence[Constraint]) -> Analysis:
     """The analysis within ``limits``; where the patterns found one too, its words say nothing."""
     there = {one.filters: one for one in analysis.constraints}
-    documents = [one for one in analysis.constraints if one.kind == "document"]
-    kept = [*documents, *(there.get(one.filters, one) for one in limits)]
+    kept = [there.get(one.filters, one) for one in limits]
     if all(one in kept for one in analysis.constraints):
         return replace(analysis, constraints=tuple(kept))
     subject = without(analysis.question, [one.span for one in kept])

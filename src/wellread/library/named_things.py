@@ -12,7 +12,6 @@ from datetime import datetime
 
 from rapidfuzz import fuzz, process, utils
 
-from wellread.ask.aggregate.document_parts import key_findings
 from wellread.ask.retrieve.search import check_collections
 from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
@@ -21,7 +20,7 @@ from wellread.store.catalogue.documents.entity_graph import EntityMentions
 from wellread.store.catalogue.documents.entity_nodes import EntityNode, MentionTotal
 from wellread.store.catalogue.documents.listings import DocumentPage, ListedDocument, Order
 from wellread.text.names import key_of
-from wellread.types import Document, Filters, Kind, Span
+from wellread.types import Document, Filters, Kind
 
 NEAR = 5  # names that are offered in place of one that is not there
 LEAST_LIKENESS = 70.0  # of 100
@@ -197,17 +196,12 @@ def _unknown(what: str, wanted: str, known: Sequence[str]) -> UnknownNameError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeDocument:
-    """A document with its text, who speaks in it, and the entities that it names.
-
-    Attributes:
-        findings: of a paper, the sentences in which it states what it found.
-    """
+    """A document with its text, who speaks in it, and the entities that it names."""
 
     listed: ListedDocument
     document: Document
     speakers: tuple[str, ...]
     entities: tuple[EntityMentions, ...]
-    findings: tuple[Span, ...] = ()
 
 
 def listed(
@@ -245,7 +239,6 @@ def whole(
         document=document,
         speakers=speakers.get(found.facts.id, ()),
         entities=tuple(kb.catalogue.graph.entities_in(found.facts.id)[:entities]),
-        findings=key_findings(document),
     )
 
 

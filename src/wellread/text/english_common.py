@@ -243,41 +243,10 @@ FORMS_OF_ADDRESS = frozenset(
 # What stands between a thing and its name: "a mill called Old Tom".
 GIVEN_NAME = r"(?:named|called|dubbed|termed|titled|known as)"
 
-# --- what a paper found ------------------------------------------------------------------------
-# Headings of the parts that state it, in the order in which they are looked through.
-STATING_PARTS = (
-    r"(?:summary and )?(?:conclusions?|concluding remarks)\b",
-    r"(?:(?:main|key) )?(?:findings|results)\b",
-)
-_OURS = (
-    r"(?:papers?|study|work|results?|findings?|models?|methods?|approach|analys[ei]s|experiments?)"
-)
-# Where an abstract turns from what is known to what the paper did.
-OWN_VOICE = rf"\b(?:we|(?:this|our) (?:\w+ )?{_OURS})\b"
-# Whoever finds, the verb not far behind; a share or a factor; one thing more than another.
-FINDING = (
-    rf"\b(?:we|it|these|they|{_OURS})\b(?:(?!\bto\b)[^.;]){{0,40}}?\b(?:f(?:ound|inds?)\b|show"
-    r"|demonstrat|observ|conclud|suggest|reveal|indicat|achiev|outperform|obtain|confirm|improv"
-    r"|reduc|increas|exceed)|\d\s?(?:%|per ?cent\b|percentage points?\b|-?fold\b)|\d times\b"
-    r"|\b(?:more|less|fewer|better|worse|(?:high|low|fast|slow|cheap|larg|small)er)\b[^.;]*\bthan\b"
-)
-# What tells of a picture, a part of the paper, another paper, or what is still to do.
-POINTING = (
-    r"\b(?:fig(?:ure)?s?|tables?|sections?|appendix|equations?)\b\.?\s*[\dA-Z]|\bet al\b"
-    r"|\b(?:remains? to be|future work|little is known|we (?:plan|hope|intend|will))\b"
-)
-
 
 # --- facts about a document --------------------------------------------------------------------
 # Before a name they only point at it.
 DETERMINERS = frozenset("the a an this that these those our my your".split())
-# What any text has, so that it says nothing of which items are asked for.
-ANY_ITEMS = frozenset(
-    """
-    summary overview gist synopsis outline content subject topic theme agenda section chapter item
-    highlight nutshell tldr point
-    """.split()
-)
 SUMMING_UP = frozenset("summarize summarized sum outline recap describe digest".split())
 # Any of them may be called so, whatever its kind.
 DOCUMENT_NOUNS = frozenset(

@@ -68,18 +68,16 @@ class AboutBody(Given):
 
 
 class HopBody(Given):
-    """One step through the graph; without relations or a field, over any relation."""
+    """One step through the graph; without relations, over any relation."""
 
     relations: Names = ()
     side: Direction = Field(default="out", description="from the entity, to it, or both")
-    field: str = Field(default="", description="a field: to all that share a value of it")
     types: Names = Field(default=(), description="of what stands at its end")
 
     def hop(self) -> Hop:
         """The same for the catalogue."""
         return Hop(
             senses=tuple(Sense(type=name, side=self.side) for name in self.relations),
-            attribute=self.field,
             types=frozenset(self.types),
         )
 

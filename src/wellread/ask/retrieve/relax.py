@@ -93,7 +93,6 @@ LET_GO: tuple[ConstraintKind, ...] = (
     "author",
     "time",
     "speaker",
-    "document",
     "collection",
 )
 

@@ -6,14 +6,13 @@ This is one search. What a question needs of searches is for ``limits.py`` and t
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from wellread.ask.retrieve import ranking
 from wellread.ask.retrieve.ranking import Fused, RankedEntry, SearchTrace
-from wellread.ask.retrieve.rated_questions import Held
 from wellread.config import RetrievalSettings
 from wellread.errors import DamageError, StoreError, UnknownCollectionError
 from wellread.kb import KnowledgeBase, Parts
@@ -77,7 +76,6 @@ def look(
                 text=text,
                 share=_closer_share(settings, mode),
                 reader=kb.lexical,
-                ratings=source_ratings(kb),
             )
             hits = _hits(kb, _fuse(lists, settings, mode), limit, closer)
         except StoreError:
@@ -189,14 +187,11 @@ def _shown(lists: dict[str, list[Candidate]]) -> tuple[tuple[str, tuple[RankedEn
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Closer:
-    """What changes the scores of the joined list: how close the words of ``text`` stand in a
-    passage, by its share of the score; then what experts said of the sources.
-    """
+    """How close the words of ``text`` stand in a passage, and its share of the score."""
 
     text: str
     share: float
     reader: Ranking
-    ratings: Ratings
 
 
 def _hits(kb: KnowledgeBase, fused: Sequence[Fused], limit: int, closer: _Closer) -> list[Hit]:
@@ -204,19 +199,18 @@ def _hits(kb: KnowledgeBase, fused: Sequence[Fused], limit: int, closer: _Closer
     hits: list[Hit] = []
     # Nearly all candidates are live, so a second look beyond the first few is rare.
     step = max(limit, CLOSER_LOOKED) if closer.share else limit
-    fused = fused if closer.share else _rated(fused, closer.ratings)
     for start in range(0, len(fused), step):
         part = fused[start : start + step]
         passages = kb.catalogue.live_passages([item.candidate.passage_id for item in part])
         if start == 0 and closer.share:
-            part = _rated(_closest_first(part, passages, closer), closer.ratings)
+            part = _closest_first(part, passages, closer)
         live = [item for item in part if item.candidate.passage_id in passages]
         live = live[: limit - len(hits)]
         facts = kb.catalogue.facts({item.candidate.document_id for item in live})
         for item in live:
             document = facts.get(item.candidate.document_id)
             if document and document.version == item.candidate.version:
-                hits.append(_hit(item, passages[item.candidate.passage_id], document, closer))
+                hits.append(_hit(item, passages[item.candidate.passage_id], document))
         if len(hits) >= limit:
             break
     return hits
@@ -257,28 +251,13 @@ def _closest_first(
     return [*best, *rest]
 
 
-def _rated(fused: Sequence[Fused], ratings: Ratings) -> list[Fused]:
-    """The candidates, best first, once experts' marks on their sources have changed the scores."""
-    if not ratings:
-        return list(fused)
-    weighed = [
-        replace(item, score=item.score * rating.factor)
-        if (rating := ratings.get(item.candidate.document_id))
-        else item
-        for item in fused
-    ]
-    return sorted(weighed, key=lambda item: (-item.score, item.candidate.passage_id))
-
-
-def _hit(item: Fused, passage: Passage, document: DocumentFacts, closer: _Closer) -> Hit:
-    rating = closer.ratings.get(document.id)
+def _hit(item: Fused, passage: Passage, document: DocumentFacts) -> Hit:
     return Hit(
         passage=passage,
         document=document,
         score=item.score,
         ranks=item.ranks,
         similarity=next((place.score for place in item.ranks if place.name == VECTOR), None),
-        marked=rating.label if rating else "",
     )
 
 
@@ -339,45 +318,3 @@ def _values(limits: Filters, rule: SourceRule) -> set[str]:
         "site": (),
     }[rule.kind]
     return {value.casefold() for value in named}
-
-
-# --- sources that experts rated: ranked down or up, never out ------------------------------------
-
-DOWN, UP = 0.1, 0.03  # of the score, for each person more that marked it down than up, or up
-MOST_DOWN, MOST_UP = 0.3, 0.09  # however many they are
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceRating:
-    """What people said of a source: how many marked it down, and up."""
-
-    down: int
-    up: int
-
-    @property
-    def factor(self) -> float:
-        """What its scores are multiplied with."""
-        more = self.up - self.down
-        return 1 + min(UP * more, MOST_UP) if more > 0 else 1 + max(DOWN * more, -MOST_DOWN)
-
-    @property
-    def label(self) -> str:
-        """In words."""
-        parts = [
-            f"marked {way} by {people} {'expert' if people == 1 else 'experts'}"
-            for way, people in (("down", self.down), ("up", self.up))
-            if people
-        ]
-        return f"{', '.join(parts)} (score × {self.factor:.2f})"
-
-
-Ratings = Mapping[str, SourceRating]
-
-
-def _ratings(kb: KnowledgeBase) -> Ratings:
-    marked = kb.catalogue.feedback.marked_by()
-    return {known: SourceRating(down=down, up=up) for known, (down, up) in marked.items()}
-
-
-source_ratings: Callable[[KnowledgeBase], Ratings] = Held(_ratings).of
-"""Document id to what people said of it; StoreError when the catalogue cannot be read."""

@@ -13,7 +13,6 @@ from datetime import date
 from wellread.ask.understand.mentions import (
     Mention,
     entities_of,
-    numbered_of,
     people_in,
     people_of,
     published_of,
@@ -125,11 +124,8 @@ def named_in(
     sources = list(sources_of(text, vocabulary))
     times = Times(today=today, days=days, of_sources=bool(sources))
     windows = windows_of(text, entities, vocabulary, times)
-    documents = (
-        *numbered_of(text, vocabulary),
-        *published_of(text, vocabulary, [one.span for one in people]),
-    )
-    limits = [*windows, *sources, *taxonomy_of(text, vocabulary), *documents]
+    published = published_of(text, vocabulary, [one.span for one in people])
+    limits = [*windows, *sources, *taxonomy_of(text, vocabulary), *published]
     return NamedIn(people, entities, limits)
 
 

@@ -46,7 +46,6 @@ _JOINED: Mapping[str, Collection[str]] = {
     **dict.fromkeys((TOPIC, TOPICS), ARTICLES | {TOPIC, TOPICS}),
     ENTITY: ARTICLES | {NOUN},
 }
-_SLOTS = {"taxonomy": VALUE, "document": DOCUMENT}
 _SLOT = re.compile(r"\{\w+\}")
 _UNITS = re.compile("|".join(UNITS.values()), re.IGNORECASE)
 
@@ -166,8 +165,8 @@ def _places(
 ) -> Iterator[tuple[Span, str]]:
     """Where something known stands, the surest first."""
     for limit in named.constraints:
-        if limit.kind in _SLOTS:
-            yield limit.span, _SLOTS[limit.kind]
+        if limit.kind == "taxonomy":
+            yield limit.span, VALUE
     for one in named.people:
         yield one, PERSON
     for entity in named.entities:

@@ -23,7 +23,7 @@ from wellread.ask.aggregate.read.result import AggregateResult
 from wellread.ask.deliver.cite import flat, of_one_speaker, shared, sources_of, styled
 from wellread.ask.deliver.reply import notes_of
 from wellread.ask.plan import find, reading
-from wellread.ask.retrieve.ranking import Dropped, Found, Retrieval, SearchTrace, pack
+from wellread.ask.retrieve.ranking import Found, SearchTrace, pack
 from wellread.kb import KnowledgeBase
 from wellread.library.check_text import CheckedText
 from wellread.serve.features.answering import AskResponse, Cited
@@ -43,10 +43,8 @@ from wellread.values.reports import ProgressEvent, Report
 # --- how an answer was found -----------------------------------------------------------------
 
 LISTED = 5  # candidates of each list that the terminal shows
-DROPPED = 10
 Facts = tuple[dict[str, str], ...]
 
-FACES.show(Dropped, "passage_id=hit.passage.id title=hit.document.title why")
 FACES.show(
     Hit,
     "passage_id=passage.id title=document.title score ranks marked",
@@ -106,7 +104,7 @@ def _searches(told: Any) -> list[dict[str, object]]:
 
 class Explanation(
     Shape,
-    line="analysis strategy=found.strategy method searches used=found.hits dropped paths notes",
+    line="analysis strategy=found.strategy method searches used=found.hits paths notes",
     searches=(tuple[dict[str, Any], ...], _searches),
 ):
     """How an answer came to what it rests on; ``titles``: of the passages that lists have."""
@@ -119,11 +117,6 @@ class Explanation(
     def method(self) -> str:
         """How a result of the catalogue was worked out."""
         return self.found.method if isinstance(self.found, AggregateResult) else ""
-
-    @property
-    def dropped(self) -> tuple[Dropped, ...]:
-        """What was found and not used."""
-        return self.found.dropped if isinstance(self.found, Retrieval) else ()
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -157,7 +150,7 @@ def path_in_words(path: Path) -> str:
 
 
 def print_explanation(console: Console, told: Explanation) -> None:
-    """Analysis, searches with their lists, what was used and dropped, and the paths."""
+    """Analysis, searches with their lists, what was used, and the paths."""
     _print_analysis(console, told.analysis)
     _heading(console, "Strategy", told.found.strategy)
     if told.method:
@@ -166,10 +159,6 @@ def print_explanation(console: Console, told: Explanation) -> None:
         _print_search(console, number, search, told.titles)
     if told.found.hits:
         _print_used(console, told.found.hits)
-    for dropped in told.dropped[:DROPPED]:
-        _line(console, f"  dropped  {dropped.hit.document.title}: {dropped.why}", "dim")
-    if len(told.dropped) > DROPPED:
-        _line(console, f"  and {len(told.dropped) - DROPPED:,} more dropped", "dim")
     for path in told.paths:
         _heading(console, "Path", path)
     for note in told.notes:
@@ -245,7 +234,7 @@ def _print_used(console: Console, hits: Sequence[Hit]) -> None:
     rows = []
     for hit in hits:
         ranks = {place.name: str(place.rank) for place in hit.ranks}
-        title = f"{hit.document.title}: {hit.marked}" if hit.marked else hit.document.title
+        title = hit.document.title
         rows.append((f"{hit.score:.3f}", *(ranks.get(name, "–") for name in names), title))
     columns = (*map(right, ("score", *names)), fold("used"))
     console.print(table(columns, rows, padding=(0, 2, 0, 0)))

@@ -37,7 +37,6 @@ from wellread.serve.terminal import (
 from wellread.serve.terminal import whole as as_wide
 from wellread.serve.views import (
     FACES,
-    Quoted,
     Shape,
     address_of,
     document_view,
@@ -49,7 +48,7 @@ from wellread.store.catalogue.documents.listings import DocumentPage, ListedDocu
 from wellread.text.periods import seconds_of
 from wellread.text.words import harmless
 from wellread.types import DocumentFacts
-from wellread.values.locators import Marks, format_time
+from wellread.values.locators import format_time
 
 router = FeatureRouter()
 MOST_SIMILAR = 50
@@ -136,33 +135,22 @@ def _abstract(found: WholeDocument) -> str | None:
     return found.document.summary if found.document.kind == "paper" else None
 
 
-def _findings(found: WholeDocument) -> list[Quoted]:
-    facts, document = found.listed.facts, found.document
-    marks = Marks(document.marks)
-    return [
-        Quoted(document=facts, span=span, text=span.of(document.text), locator=marks.locate(span))
-        for span in found.findings
-    ]
-
-
 class WholeDocumentBody(
     Shape,
     line="""*document.listed version=document.listed.facts.version speakers=document.speakers
-    abstract key_findings entities=document.entities text""",
+    abstract entities=document.entities text""",
     abstract=(
         str | None,
         lambda one: (
             one.document.document.summary if one.document.document.kind == "paper" else None
         ),
     ),
-    key_findings=(tuple[Quoted, ...], lambda one: _findings(one.document)),
     text=(str | None, lambda one: one.document.document.text if one.with_text else None),
 ):
     """A document with its ``text`` (null when it was not asked for) and whom it names.
 
     Attributes:
         abstract: of a paper, empty where it has none; else null.
-        key_findings: of a paper: sentences of its abstract, conclusion and results, verbatim.
     """
 
     document: WholeDocument

@@ -151,7 +151,6 @@ _SLOTS: Mapping[ConstraintKind, str] = {
     "time": WHEN,
     "author": PERSON,
     "speaker": PERSON,
-    "document": PERSON,  # a publisher
     "taxonomy": VALUE,
     "language": "",
     "collection": "",

@@ -222,13 +222,11 @@ class Hop:
 
     Attributes:
         senses: the relations to follow, read from where one stands; none means any.
-        attribute: a dimension of the taxonomy, in place of relations: to all that share a value.
         types: what stands at its end must be of one of these entity types, when there are any.
         words: what a question calls it.
     """
 
     senses: tuple[Sense, ...] = ()
-    attribute: str = ""
     types: frozenset[str] = frozenset()
     words: str = ""
 

@@ -70,9 +70,6 @@ NEWS_ITSELF = frozenset("new newest news headlines".split())  # of no earlier su
 
 def read_catalogue(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery]:
     """The queries that the question is read as, the best first; none where the texts are asked."""
-    given = [one.filters.document_ids for one in analysis.constraints if one.kind == "document"]
-    if any(len(ids) == 1 for ids in given):
-        return  # the text of one document is asked about
     collections = scope_of(kb, limits_of(analysis)).collections
     vocabulary = vocabulary_of(kb, collections)
     words = QuestionWords(analysis, vocabulary)
