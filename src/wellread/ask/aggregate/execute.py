@@ -143,7 +143,6 @@ class CatalogueRequest(Given):
 
 DATE = "Date"  # the column of documents that has it
 BY_THE_WORD = 0.75  # that the first text with a word is the first that is about the thing
-NONE_MARKED = 0.75  # that none is there where none is marked as what is asked for
 
 _FORMS = {
     "count": counted,
@@ -164,18 +163,16 @@ def execute(
     Args:
         asked: the question that the query was read from, by whose words entities are ranked.
     """
-    if query.order == "newest" and (query.about or query.related):
+    if query.order == "newest" and query.about:
         query = replace(query, order="latest")  # of those, and not of all there are
     dated = query.order == "newest"
     where = [replace(one, published_from=None, published_to=None) for one in query.where]
-    whole = scope = scope_of(kb, where if dated else query.where)
+    scope = scope_of(kb, where if dated else query.where)
     if query.of.filters != Filters():
-        scope = whole.within(query.of.filters)
+        scope = scope.within(query.of.filters)
     result = _worked_out(scope, query, asked)
     if result is None:
         return None
-    if query.form in ("count", "list") and result.number == 0 and scope is not whole:
-        result = _none_marked(whole, query, result)
     result = replace(
         result,
         relaxed=(*query.relaxed, *result.relaxed),
@@ -184,22 +181,6 @@ def execute(
     if query.order == "newest":
         return result
     return _edge(_cut(_ordered(result, query.order), query.limit), query)
-
-
-def _none_marked(whole: Scope, query: CatalogueQuery, result: AggregateResult) -> AggregateResult:
-    """A count of nothing with what there is instead: what is asked for may be marked otherwise."""
-    if query.of.what != "documents" or query.about or query.related:
-        return result
-    kinds = whole.kb.catalogue.censuses.sizes(("kind",), whole.limits)
-    if not kinds:
-        return result
-    number = sum(kinds.values())
-    parts = ", ".join(f"{size:,} of the kind {kind}" for (kind,), size in kinds.items())
-    said = "".join(f" {part}" for part in whole.said)
-    documents = "The only document" if number == 1 else f"None of {number:,} documents"
-    verb = "is not" if number == 1 else "is"
-    sentence = f"{documents}{said} {verb} marked as “{query.of.one}”: {parts}."
-    return replace(result, sentence=sentence, certainty=NONE_MARKED)
 
 
 def _edge(result: AggregateResult, query: CatalogueQuery) -> AggregateResult | None:
@@ -287,7 +268,7 @@ def query_of(
         )
         if about
         else None,
-        related=_walk(kb, asked.form, related, collections) if related else None,
+        related=_walk(kb, related, collections) if related else None,
         where=(limits,),
         by=asked.by,
         order=asked.order,
@@ -309,7 +290,7 @@ def worked_out(
     return result or AggregateResult(kind="list", sentence=nothing, number=0, absent=True)
 
 
-def _walk(kb: KnowledgeBase, form: Form, related: RelatedBody, collections: Sequence[str]) -> Walk:
+def _walk(kb: KnowledgeBase, related: RelatedBody, collections: Sequence[str]) -> Walk:
     graph, types = kb.catalogue.graph, vocabulary_of(kb, collections).entity_types
     for name in related.names:
         if not collections or not graph.resolve(collections, name):
@@ -320,10 +301,9 @@ def _walk(kb: KnowledgeBase, form: Form, related: RelatedBody, collections: Sequ
     relations = [name for hop in related.hops for name in hop.relations]
     _check("related", relations, [name for name in known if not name.startswith("←")])
     _check("related", (name for hop in related.hops for name in hop.types), sorted(types))
-    usual = (Hop(senses=()),) if form in ("count", "list") else ()
     return Walk(
         starts=tuple(Name(phrase=name) for name in related.names),
-        hops=tuple(hop.hop() for hop in related.hops) or usual,
+        hops=tuple(hop.hop() for hop in related.hops),
         all_of=related.every,
     )
 

@@ -31,8 +31,8 @@ from wellread.store.catalogue.documents.listings import Entry
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans, shortened
 from wellread.text.tokens import ARTICLES, key_of
-from wellread.types import Document, PageMark, Span, TimeMark
-from wellread.values.locators import Marks, format_time
+from wellread.types import Document, Span
+from wellread.values.locators import Marks
 from wellread.values.question import Analysis
 
 STRATEGY = "facts of the catalogue"
@@ -200,12 +200,6 @@ class _Teller:
                 day(when),
             )
             shown = next((place for one in forms if (place := self.parts.front(one))), None)
-        elif fact == "length":
-            said, shown = self._length()
-        elif fact == "title":
-            return [self._row(f"“{document.title}”", self.parts.front(document.title))]
-        elif fact == "source":
-            said = f"is from {document.url or document.uri}"
         if not said:
             return []
         line = f"“{document.title}” {said}."
@@ -222,22 +216,6 @@ class _Teller:
             return longer[0] if len(longer) == 1 else name
 
         return tuple(dict.fromkeys(map(whole, heard))) or authors
-
-    def _length(self) -> tuple[str, Span | None]:
-        """How long it is, and where it ends."""
-        marks = self.document.marks
-        times = [mark for mark in marks if isinstance(mark, TimeMark)]
-        if times:
-            last = max(times, key=lambda mark: mark.finish or mark.begin)
-            end = format_time(last.finish or last.begin)
-            return f"is {end} long", Span(start=last.start, end=last.end)
-        pages = [mark for mark in marks if isinstance(mark, PageMark)]
-        if pages:
-            last_page = max(pages, key=lambda mark: mark.page)
-            span = Span(start=last_page.start, end=last_page.end)
-            return f"has {amount(last_page.page, 'page', 'pages')}", span
-        words = len(self.document.text.split())
-        return (f"has {words:,} words" if words else ""), None
 
     # --- what it is about ---
 

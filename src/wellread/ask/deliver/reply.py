@@ -74,7 +74,7 @@ class Reply:
     citations: tuple[Citation, ...] = ()
     data_gaps: tuple[str, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
-    readings: tuple[str, ...] = ()  # questions to ask next
+    suggestions: tuple[str, ...] = ()  # questions to ask next
     notes: tuple[str, ...] = ()  # what became of it on the way out
     failures: tuple[str, ...] = ()
     related: tuple[Related, ...] = ()
@@ -164,7 +164,7 @@ def beside_unflagged(kb: KnowledgeBase, reply: Reply) -> Reply:
         citations=tuple(citations),
         conflicts=tuple(conflicts),
         data_gaps=flagged.free(reply.data_gaps),
-        readings=flagged.free(reply.readings),
+        suggestions=flagged.free(reply.suggestions),
     )
 
 
@@ -375,7 +375,7 @@ def gap_kind(done: Answer) -> GapKind | None:
 
     ``unanswered``: nothing near was found, or a count of the whole material found nothing.
     ``declined``: what was found does not answer. ``hedged``: it was answered, and not surely, or
-    not in all its parts. A courtesy, and a question that is asked back, lack nothing.
+    not in all its parts. A courtesy lacks nothing.
     """
     if done.answered_by == NOBODY:
         if not done.data_gaps:

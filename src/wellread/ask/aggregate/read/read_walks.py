@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import groupby
 
-from wellread.ask.aggregate.read.catalogue_reading import Said
 from wellread.ask.aggregate.read.query import CatalogueQuery, Hop, Name, Noun, Sense, Walk
 from wellread.ask.aggregate.read.walk_reading import (
     ANY,
@@ -18,7 +16,6 @@ from wellread.ask.aggregate.read.walk_reading import (
     PATH,
     RELATED,
     ROLES,
-    SAME,
     TYPE,
     WHETHER,
     Clause,
@@ -34,14 +31,13 @@ from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.entity_graph import Graph
 from wellread.store.catalogue.documents.relation_network import RelationKind
 from wellread.text.english import PREPOSITIONS, STOP_WORDS
-from wellread.text.tokens import Token, tokens_of
+from wellread.text.tokens import tokens_of
 from wellread.text.words import stem
 from wellread.types import Span
 from wellread.values.question import Analysis, NamedEntity
 
 UNNAMED = "←"  # how the inverse of a relation begins that has no name for it
 FRAMES = ("things that {words} N", "things that are {words} N", "what {words} N", "{words} N")
-MOST_SAID = 6  # words of a question that may ask for a relation
 NO_WORDS = Lexicon(types={})
 
 
@@ -95,23 +91,6 @@ class Relations:
         if ANY in clause.readings and not clause.slots(TYPE):
             return tuple(self._meant.get(RELATED, ()))
         return ()
-
-    def find(self, tokens: Sequence[str], named: Sequence[bool]) -> Iterator[Said]:
-        """Words right before a name, or last and behind one, that ask for a relation of it."""
-        lexicon = Lexicon(types={}, relations=self.own)
-        for at in range(len(tokens)):
-            for last in range(min(at + MOST_SAID, len(tokens)), at, -1):
-                before = last < len(tokens) and named[last]
-                behind = last == len(tokens) and at > 0 and named[at - 1]
-                if any(named[at:last]) or not (before or behind):
-                    continue
-                said = " ".join(tokens[at:last])
-                clause = _read(f"things that {said} N" if before else f"things N {said}", lexicon)
-                senses = self.senses(clause, tokens[at:last]) if clause else ()
-                if senses:
-                    meant = tuple(sense.flipped() for sense in senses) if before else senses
-                    yield Said(first=at, last=last, words=said, senses=meant)
-                    break
 
 
 def relations_of(graph: Graph, collections: Sequence[str]) -> Relations:
@@ -207,13 +186,8 @@ def read_walk(kb: KnowledgeBase, analysis: Analysis) -> CatalogueQuery | None:
     graph, known = kb.catalogue.graph, vocabulary_of(kb, scope)
     relations = relations_of(graph, scope)
     lexicon = _lexicon(known, relations)
-    tokens = tokens_of(analysis.question)
-    meant = dict.fromkeys(
-        one for name in named for one in _meant(graph, analysis, name, tokens, lexicon)
-    )
-    ordered = sorted(meant, key=_where)
-    groups = [tuple(group) for _, group in groupby(ordered, key=_where)]
-    words = WalkWords(tokens, groups, lexicon)
+    groups = [tuple(group) for _, group in groupby(sorted(named, key=_where), key=_where)]
+    words = WalkWords(tokens_of(analysis.question), groups, lexicon)
     clauses = best_reading(words)
     return _query(analysis, words, clauses, relations) if clauses else None
 
@@ -235,10 +209,10 @@ def _query(
     path = first.readings[0] == PATH
     hops: list[Hop] = []
     for clause in () if path else clauses:
-        made = _hops(clause, words.between(clause), relations)
-        if not made:
+        hop = _hop(clause, words.between(clause), relations)
+        if hop is None:
             return None
-        hops += made
+        hops.append(hop)
     whether = WHETHER in first.flags
     if whether and (len(hops) != 1 or len(starts) != 2):
         return None
@@ -262,17 +236,12 @@ def _query(
     )
 
 
-def _hops(clause: Clause, said: Sequence[str], relations: Relations) -> list[Hop]:
-    types = [piece.types for piece in clause.slots(TYPE)] or [frozenset()]
+def _hop(clause: Clause, said: Sequence[str], relations: Relations) -> Hop | None:
+    types = next((piece.types for piece in clause.slots(TYPE)), frozenset[str]())
     senses = relations.senses(clause, said)
     if not senses and ANY not in clause.readings:
-        return []
-    there = Hop(senses=senses, types=types[0], words=" ".join(said))
-    if SAME not in clause.flags:
-        return [there]
-    back = replace(there, senses=tuple(sense.flipped() for sense in senses))
-    answers: frozenset[str] = types[0] if types[1:] else frozenset()
-    return [replace(there, types=types[-1]), replace(back, types=answers)]
+        return None
+    return Hop(senses=senses, types=types, words=" ".join(said))
 
 
 def _where(entity: NamedEntity) -> tuple[int, int]:
@@ -287,25 +256,3 @@ def _lexicon(known: Vocabulary, relations: Relations) -> Lexicon:
         types={word: frozenset(names) for word, names in types.items()},
         relations=relations.own,
     )
-
-
-def _meant(
-    graph: Graph, analysis: Analysis, name: NamedEntity, tokens: Sequence[Token], lexicon: Lexicon
-) -> list[NamedEntity]:
-    """``name`` with its namesakes of the type that stands before it ("the device Moth")."""
-    before = [token.plain for token in tokens if token.end <= name.span.start][-1:]
-    types = lexicon.types.get(stem(before[0]), frozenset()) if before else frozenset()
-    if not types or name.type in types:
-        return [name]
-    nodes = graph.resolve([name.collection], name.span.of(analysis.question))
-    return [name] + [
-        NamedEntity(
-            span=name.span,
-            collection=node.collection,
-            entity_id=node.id,
-            title=node.title,
-            type=node.type,
-        )
-        for node in nodes
-        if node.type in types
-    ]

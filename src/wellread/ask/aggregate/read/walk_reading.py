@@ -110,7 +110,7 @@ class Clause:
 
     Attributes:
         readings: those that may be meant, the best first.
-        flags: what else is asked ("both", "whether", "same").
+        flags: what else is asked ("both", "whether").
         pieces: its words and slots.
         sense: of a relation that is like no family, read from the name.
     """
@@ -282,8 +282,7 @@ class WalkWords:
         """Each way to take all words."""
         for taken in islice(self._paths(0), MOST_READINGS):
             whole = [piece for piece in taken if piece.slot]
-            for pieces in _apposed(_coordinated(whole)):
-                yield _numbered(pieces)
+            yield _numbered(_coordinated(whole))
 
     def span(self, first: int, last: int) -> Span:
         """Where these words stand."""
@@ -323,25 +322,6 @@ def _coordinated(pieces: Sequence[Piece]) -> list[Piece]:
             )
             found[at:] = [whole]
     return found
-
-
-def _apposed(pieces: list[Piece]) -> Iterator[list[Piece]]:
-    """The pieces, and with a noun beside a name as a part of it ("the device Moth")."""
-    yield pieces
-    for at, (one, two) in enumerate(pairwise(pieces)):
-        for noun, name in ((one, two), (two, one)):
-            if noun.types and name.slot == NAME and not noun.many:
-                whole = replace(
-                    name,
-                    first=one.first,
-                    last=two.last,
-                    entities=tuple(_of_types(group, noun.types) for group in name.entities),
-                )
-                yield [*pieces[:at], whole, *pieces[at + 2 :]]
-
-
-def _of_types(group: tuple[NamedEntity, ...], types: frozenset[str]) -> tuple[NamedEntity, ...]:
-    return tuple(entity for entity in group if entity.type in types) or group
 
 
 def _numbered(pieces: Sequence[Piece]) -> list[Piece]:
@@ -425,10 +405,10 @@ def _fits(clause: Clause, slots: Sequence[str], verb: bool) -> bool:
     """Whether the slots are those that the reading needs, and none is there too often."""
     first = clause.readings[0]
     two = OTHER in slots or NAMES in slots
-    types = 2 if SAME in clause.flags else 1
     return (
         (first in ROLES) == verb
-        and slots.count(TYPE) <= types
+        and SAME not in clause.flags
+        and slots.count(TYPE) <= 1
         and slots.count(OTHER) <= 1
         and (two or not (first == PATH or clause.flags & {BOTH, WHETHER}))
         and (OTHER not in slots or first == PATH or WHETHER in clause.flags)
