@@ -160,12 +160,7 @@ def read_query(kb: KnowledgeBase, analysis: Analysis) -> CatalogueQuery | None:
 
 
 def reading(kb: KnowledgeBase, question: Question) -> Analysis:
-    """What ``question`` is read as by itself, its misspelt words put right.
-
-    Raises:
-        RequestError: it is empty or too long.
-        FingerprintError, StoreError, ModelError: a part of the home cannot be used.
-    """
+    """What ``question`` is read as by itself, its misspelt words put right."""
     return read_as(kb, question, vocabulary_of(kb, question.filters.collections))
 
 
@@ -173,9 +168,6 @@ def read_as(kb: KnowledgeBase, question: Question, known: Vocabulary) -> Analysi
     """``reading`` with the words of where it is asked.
 
     A day that it names is a limit where a document of that day is there.
-
-    Raises:
-        RequestError, FingerprintError, StoreError, ModelError: as ``reading``.
     """
     read, changed = respelt(kb, question, known)
     today, asked = date.today(), Filters(collections=question.filters.collections)
@@ -190,12 +182,7 @@ def read_as(kb: KnowledgeBase, question: Question, known: Vocabulary) -> Analysi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
-    """What a model read a question as, in place of the patterns (``planning_call.py``).
-
-    Attributes:
-        query: of the catalogue; None where the question is about texts.
-        failures: what of its reading is not there, in words.
-    """
+    """What a model read a question as, in place of the patterns (``planning_call.py``)."""
 
     query: CatalogueQuery | None = None
     failures: tuple[str, ...] = ()
@@ -221,11 +208,7 @@ class Planned:
 
 
 def find(kb: KnowledgeBase, analysis: Analysis, planned: Planned | None = None) -> Found:
-    """What the strategies of the question's type find: a result of the catalogue, or passages.
-
-    Args:
-        planned: the reading of a model, which takes the place of the patterns'.
-    """
+    """What the strategies of the question's type find: a result of the catalogue, or passages."""
     usual = STRATEGIES.get(analysis.type, (said_by,))
     for strategy in planned.strategies(analysis.type) if planned else usual:
         found = strategy(kb, analysis)

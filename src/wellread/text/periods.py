@@ -290,20 +290,12 @@ _CLOCK = re.compile(r"(?:(\d+):)?(\d{1,3}):([0-5]\d(?:\.\d+)?)")
 
 
 def first_moment(text: str) -> datetime:
-    """The first moment of the year, month or day; a full time stands for itself.
-
-    Raises:
-        RequestError: not a date.
-    """
+    """The first moment of the year, month or day; a full time stands for itself."""
     return _bounds(text)[0]
 
 
 def last_moment(text: str) -> datetime:
-    """The last moment of the year, month or day; a full time stands for itself.
-
-    Raises:
-        RequestError: not a date.
-    """
+    """The last moment of the year, month or day; a full time stands for itself."""
     return _bounds(text)[1]
 
 
@@ -314,9 +306,6 @@ def window_of(
 
     Args:
         empty: what to say of a window that ends before it begins, where not the usual.
-
-    Raises:
-        RequestError: a date that is none, or a window that ends before it begins.
     """
     start = first_moment(since) if since else None
     end = last_moment(until) if until else None
@@ -327,11 +316,7 @@ def window_of(
 
 
 def seconds_of(text: str) -> float:
-    """The seconds that a place in a recording stands for.
-
-    Raises:
-        RequestError: it is neither a number of seconds nor ``MM:SS`` nor ``H:MM:SS``.
-    """
+    """The seconds that a place in a recording stands for."""
     plain = text.strip()
     if _SECONDS.fullmatch(plain):
         return float(plain)

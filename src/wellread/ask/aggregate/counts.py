@@ -60,11 +60,7 @@ def coverage(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
 
 
 def divided(scope: Scope, by: str) -> dict[str, list[str]]:
-    """Each value of ``by`` to the documents of the scope that have it.
-
-    Args:
-        by: a field, "year", "month", "entity_types", or a dimension of the taxonomy.
-    """
+    """Each value of ``by`` to the documents of the scope that have it."""
     found: dict[str, list[str]] = {}
     if by in DATES:
         for entry in scope.entries():

@@ -40,12 +40,7 @@ Pair = tuple[str, str]  # dimension and value
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Candidate:
-    """An entity with what speaks for it.
-
-    Attributes:
-        hit: the best passage of its document.
-        strong: whether search alone is reason enough to list it.
-    """
+    """An entity with what speaks for it."""
 
     node: EntityNode
     score: float
@@ -56,11 +51,7 @@ class _Candidate:
 def entity_list(
     scope: Scope, query: CatalogueQuery, asked: Analysis | None
 ) -> AggregateResult | None:
-    """The entities that fit, best first; None where there are none.
-
-    Args:
-        asked: the question that the query was read from, by whose words they are ranked.
-    """
+    """The entities that fit, best first; None where there are none."""
     kb = scope.kb
     nodes = _allowed(scope, query)
     if not nodes:

@@ -104,11 +104,7 @@ class WhereBody(Given):
     fields: dict[str, Names] = Field(default_factory=dict, description="field to its values")
 
     def filters(self) -> Filters:
-        """The same for the catalogue.
-
-        Raises:
-            RequestError: a window of time that ends before it begins.
-        """
+        """The same for the catalogue."""
         since, until = window_of(
             self.from_ or None,
             self.to or None,
@@ -158,11 +154,7 @@ _FORMS = {
 def execute(
     kb: KnowledgeBase, query: CatalogueQuery, asked: Analysis | None = None
 ) -> AggregateResult | None:
-    """The result of ``query``; None where the catalogue has nothing to tell of it.
-
-    Args:
-        asked: the question that the query was read from, by whose words entities are ranked.
-    """
+    """The result of ``query``; None where the catalogue has nothing to tell of it."""
     if query.order == "newest" and query.about:
         query = replace(query, order="latest")  # of those, and not of all there are
     dated = query.order == "newest"
@@ -242,9 +234,6 @@ def query_of(
 ) -> CatalogueQuery:
     """The query that the fields describe.
 
-    Args:
-        where: limits in place of those among the fields.
-
     Raises:
         QueryError: a field names what is not there, or some do not go together.
         UnknownCollectionError: a limit names a collection that does not exist.
@@ -317,11 +306,7 @@ def _noun(word: str, known: dict[str, Noun]) -> Noun:
 
 
 def _check(name: str, given: Iterable[str], allowed: Iterable[str]) -> None:
-    """Refuse what is not allowed.
-
-    Raises:
-        QueryError: names the field and what is allowed.
-    """
+    """Refuse what is not allowed."""
     there = list(allowed)
     for one in given:
         if one not in there:

@@ -130,11 +130,7 @@ def _called(people: Sequence[str], phrase: str) -> tuple[str, ...]:
 
 
 def _nearby(scope: Scope, phrase: str, apart: tuple[str, ...] = ()) -> list[Row]:
-    """Rows of what is near to ``phrase``.
-
-    Args:
-        apart: documents that hold its words, but not as a phrase.
-    """
+    """Rows of what is near to ``phrase``."""
     rows = _alike_names(scope, phrase)
     if apart:
         rows.append(

@@ -281,11 +281,7 @@ GREETED = "Hello. What would you like to know from the sources?"
 
 
 def to_no_question(question: Question, *, programs: bool = False) -> Answer | None:
-    """The reply to a courtesy; None to a question. It has no id, since it is kept nowhere.
-
-    Args:
-        programs: whether a program may ask, for a title of the conversation and the like.
-    """
+    """The reply to a courtesy; None to a question. It has no id, since it is kept nowhere."""
     said = _courtesy(question.text) or (_program(question.text) if programs else "")
     if not said:
         return None

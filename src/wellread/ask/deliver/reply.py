@@ -211,11 +211,7 @@ def deliver_extracts(
     found: Extracts,
     dispute: Disagreement | None = None,
 ) -> Reply:
-    """The extracts in order; below the threshold the reply that the material does not answer.
-
-    Args:
-        dispute: on what the evidence disagrees; its sentences stand in the extracts.
-    """
+    """The extracts in order; below the threshold the reply that the material does not answer."""
     fit, lost = unflagged_extracts(kb, found.shown)
     caps = [LIMIT_LEFT_OUT] if analysis.relaxed else []
     sure = of_extracts(kb, found, [*caps, DISPUTED] if dispute else caps)
@@ -261,11 +257,7 @@ def no_data(
     evidence: Sequence[Evidence],
     extracts: Sequence[Extract] = (),
 ) -> Reply:
-    """Says that the material does not answer, and what it has that is near.
-
-    Args:
-        extracts: the nearest ones, of which two are quoted.
-    """
+    """Says that the material does not answer, and what it has that is near."""
     near = [piece for piece in evidence if (piece.hit.similarity or 0.0) >= RELATED_SIMILARITY]
     documents = {piece.hit.document.id: piece.hit.document for piece in near}
     related = tuple(

@@ -123,11 +123,7 @@ def persona(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
 
 
 def _as_speaker(analysis: Analysis, names: tuple[str, ...]) -> Analysis | None:
-    """The question limited to what they said; None where the asker asks for other speakers.
-
-    Args:
-        names: of one person, as the material writes them.
-    """
+    """The question limited to what they said; None where the asker asks for other speakers."""
     filters = analysis.filters
     asked = {each.casefold() for each in filters.speakers}
     meant = tuple(name for name in names if not asked or name.casefold() in asked)

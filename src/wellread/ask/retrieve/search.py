@@ -99,12 +99,7 @@ def look(
 
 
 def check_index(kb: KnowledgeBase) -> None:
-    """Refuse to look into an index that lost all: nothing found there says nothing of the sources.
-
-    Raises:
-        DamageError: it is empty, and the catalogue is not.
-        StoreError: it cannot be read.
-    """
+    """Refuse to look into an index that lost all: finding nothing there says nothing of sources."""
     whole = whole_of(kb)
     if whole.index.rows() == 0 and any(each.passages for each in whole.catalogue.stats()):
         raise DamageError(

@@ -70,13 +70,7 @@ class FoundItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundStory:
-    """A story that a question is about, with its best items, best first.
-
-    Attributes:
-        fit: 0-1, by the ranks of its passages; ``score`` also takes in recency, sources, novelty.
-        similarity: the largest cosine of the question and a passage; None while nothing that was
-            found has a vector.
-    """
+    """A story that a question is about, with its best items, best first."""
 
     story: Story
     score: float

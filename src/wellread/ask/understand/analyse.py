@@ -54,10 +54,6 @@ def analyse(
         today: what "last week" is counted from.
         embedder: its vector helps where the words leave the type open.
         days: those that the question names on which something was published.
-
-    Raises:
-        ModelError: the embedder failed.
-        RequestError: the question is empty or longer than 4,000 characters.
     """
     text = _in_one_line(question.text)
     named = named_in(text, vocabulary, today, days)

@@ -42,11 +42,7 @@ _PLURAL = re.compile(r"(?<=[A-Z0-9])s$")
 def entities_of(
     text: str, vocabulary: Vocabulary, taken: Sequence[Span] = ()
 ) -> tuple[NamedEntity, ...]:
-    """The entities that ``text`` names, in reading order. Namesakes share a span.
-
-    Args:
-        taken: places that hold something else (the name of a speaker).
-    """
+    """The entities that ``text`` names, in reading order. Namesakes share a span."""
     vocabulary.learn(text)
     tokens = parse(text).tokens
     found: list[tuple[Span, list[Named]]] = []
@@ -297,11 +293,7 @@ SURE, LIKELY, DOUBTFUL = 0.93, 0.85, 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meant:
-    """The documents that a name means, best first, and how sure that is.
-
-    Attributes:
-        exact: it is what they are called, and not only words of their titles.
-    """
+    """The documents that a name means, best first, and how sure that is."""
 
     entries: tuple[Entry, ...] = ()
     certainty: float = 0.0
@@ -310,12 +302,7 @@ class Meant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Name:
-    """What a question calls a document.
-
-    Attributes:
-        words: plain, without those that only say what kind of thing it is.
-        nouns: those that do ("paper", "recap"), in the singular.
-    """
+    """What a question calls a document."""
 
     words: tuple[str, ...]
     nouns: tuple[str, ...] = ()
@@ -396,11 +383,7 @@ _PUBLISHES = re.compile(rf"{WRITING}$", re.IGNORECASE)
 
 
 def published_of(text: str, vocabulary: Vocabulary, taken: Sequence[Span]) -> Iterator[Limit]:
-    """The limit to what one site published: "What did the Herald report", "council notices".
-
-    Args:
-        taken: places that name people.
-    """
+    """The limit to what one site published: "What did the Herald report", "council notices"."""
     for pattern in _PUBLISHED:
         for match in pattern.finditer(text):
             found, site = _publisher(text, match, vocabulary)

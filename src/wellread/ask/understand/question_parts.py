@@ -124,11 +124,7 @@ _ENDING = re.compile(r"[\s?.!,;:]+$")
 
 
 def sides_of(text: str, entities: Sequence[NamedEntity] = ()) -> tuple[str, ...]:
-    """What each of the two sides is called; empty when they cannot be told apart.
-
-    Args:
-        entities: those that the question names; two of them are the sides when no wording tells.
-    """
+    """What each of the two sides is called; empty when they cannot be told apart."""
     for pattern in SIDES:
         match = pattern.search(text[:LONGEST])
         if match is None:

@@ -54,11 +54,7 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Named:
-    """What is known of the words of a question before its type.
-
-    Attributes:
-        people: where people are named.
-    """
+    """What is known of the words of a question before its type."""
 
     entities: Sequence[NamedEntity] = ()
     people: Sequence[Span] = ()
@@ -101,11 +97,7 @@ class TypeModel:
 def type_of(
     masked: Sequence[str], subject: str, embedder: Embedder | None = None
 ) -> tuple[QuestionType, str]:
-    """The type of a question, and the words that tell it.
-
-    Args:
-        subject: what is searched for; its vector is asked where the words leave the type open.
-    """
+    """The type of a question, and the words that tell it."""
     model = learned()
     scores = model.scores(masked)
     second, first = np.sort(scores)[-2:]

@@ -205,11 +205,7 @@ class _Said:
 
 
 def corrected(kb: KnowledgeBase, analysis: Analysis, asked: str = "") -> Before | None:
-    """The last word of an expert on the same question that still holds; None without one.
-
-    Args:
-        asked: the question before words were read in another spelling, as past ones are kept.
-    """
+    """The last word of an expert on the same question that still holds; None without one."""
     if not kb.settings.features.corrections:
         return None
     for question in dict.fromkeys((analysis.question, asked or analysis.question)):

@@ -76,11 +76,7 @@ def of_catalogue(
 
 
 def of_expert(rating: int, *, whole: bool, threshold: float) -> Confidence:
-    """A past answer is as sure as its expert was, and never surer than what is counted.
-
-    Args:
-        whole: whether the checker finds each sentence in the sources.
-    """
+    """A past answer is as sure as its expert was, and never surer than what is counted."""
     found = round(min(rating / 100, CATALOGUE_SURE if whole else HIGH), 3)
     held = "its sources still say so" if whole else "its sources have not changed since"
     return Confidence(
@@ -91,11 +87,7 @@ def of_expert(rating: int, *, whole: bool, threshold: float) -> Confidence:
 
 
 def of_correction(*, whole: bool, threshold: float) -> Confidence:
-    """What an expert put right, on the place that they gave, is as sure as what is counted.
-
-    Args:
-        whole: whether the checker finds each sentence at its place.
-    """
+    """What an expert put right, on the place that they gave, is as sure as what is counted."""
     found = CATALOGUE_SURE if whole else HIGH
     held = "its source says so" if whole else "its source has not changed since"
     return Confidence(

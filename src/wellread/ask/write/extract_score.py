@@ -111,9 +111,6 @@ def told_in(piece: Evidence, voices: Sequence[str] = ()) -> list[tuple[str, Span
     """Who says each sentence, its span of the piece's text, and its text as it is read.
 
     Orders to whoever answers, planted in a source, are left out.
-
-    Args:
-        voices: whose sentences alone are wanted, where there are any.
     """
     planted = planted_in(piece.text)
     return [
@@ -336,11 +333,7 @@ def judged(
     *,
     most: tuple[int, int] = (READ, NEAREST),
 ) -> Judged:
-    """The windows in the order in which they promise to answer ``question``.
-
-    Args:
-        most: how many are read, and of how many the vectors are compared.
-    """
+    """The windows in the order in which they promise to answer ``question``."""
     table = free_columns(question, windows, evidence)
     weights = learned()
     order = _best(table @ weights.score["free"])[: most[0]]

@@ -167,12 +167,7 @@ _NEEDED: Mapping[str, tuple[frozenset[str], ...]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """Some words of the question as one slot, or one word; ``slot`` is empty for what says nothing.
-
-    Attributes:
-        first, last: which words, the last not included.
-        known: what could be something else, but is taken for a part of the topic.
-    """
+    """Some words of the question as one slot, or one word; no slot for what says nothing."""
 
     slot: str
     first: int

@@ -155,11 +155,7 @@ class QueryError(RequestError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Name:
-    """One thing that is looked for: entities of this name, or the words as they stand.
-
-    Attributes:
-        entities: those that are meant; when empty, the graph is asked for the name.
-    """
+    """One thing that is looked for: entities of this name, or the words as they stand."""
 
     phrase: str
     entities: tuple[EntityKey, ...] = ()
@@ -227,12 +223,7 @@ class Hop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walk:
-    """From where to go through the graph, and over what.
-
-    Attributes:
-        hops: to be made from the starts, in order.
-        all_of: whether what is reached must be reached from every start.
-    """
+    """From where to go through the graph, and over what."""
 
     starts: tuple[Name, ...]
     hops: tuple[Hop, ...] = ()

@@ -42,11 +42,7 @@ NO_WORDS = Lexicon(types={})
 
 
 class Relations:
-    """The relation types of some collections by the families that they are of.
-
-    Attributes:
-        own: words of relations that are like no family, as ``Lexicon.relations``.
-    """
+    """The relation types of some collections by the families that they are of."""
 
     def __init__(self, kinds: Sequence[RelationKind]) -> None:
         self._meant: dict[str, dict[Sense, frozenset[str]]] = {}

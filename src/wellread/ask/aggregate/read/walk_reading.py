@@ -68,13 +68,7 @@ def features(masked: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lexicon:
-    """What the nouns of a question may mean.
-
-    Attributes:
-        types: stem of the last word of a type's name to the types.
-        relations: words of relations that are like no family, as stems, each with a slot and what
-            it means, read from the one before it.
-    """
+    """What the nouns of a question may mean."""
 
     types: Mapping[str, frozenset[str]]
     relations: Sequence[tuple[tuple[str, ...], str, Sense]] = ()

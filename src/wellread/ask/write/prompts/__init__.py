@@ -103,11 +103,7 @@ class Guard:
         return made
 
     def shown(self, text: str, *, before: str = "") -> Shown:
-        """``text`` without what must not reach a reader. Line breaks stay where they are.
-
-        Args:
-            before: what was shown already and ``text`` follows.
-        """
+        """``text`` without what must not reach a reader. Line breaks stay where they are."""
         lines: list[str] = []
         withheld = 0
         recent = before
@@ -348,11 +344,7 @@ def judge_prompt(
     about: SourceFacts | None = None,
     schema: Mapping[str, object],
 ) -> Prompt:
-    """What the judge of an answer's sentences is asked, numbered from 1.
-
-    Args:
-        schema: of the reply.
-    """
+    """What the judge of an answer's sentences is asked, numbered from 1."""
     fence = _fence(analysis, evidence)
     block = _block(analysis, evidence, fence, about)
     known = {piece.key for piece in evidence}
