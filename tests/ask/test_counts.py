@@ -225,17 +225,6 @@ def test_nothing_is_a_count_too(kb: KnowledgeBase) -> None:
     assert tally.sentence == "There are no articles mentioning “zeppelins”."
 
 
-def test_where_none_is_marked_so_what_there_is_is_told(kb: KnowledgeBase) -> None:
-    """A saved web page may have come as a text: nobody said that the base has none."""
-    tally = ask(kb, "How many web pages are there?")
-    assert (tally.number, tally.rows) == (0, ())
-    assert tally.sentence == (
-        "None of 8 documents is marked as “web page”: "
-        "4 of the kind article, 3 of the kind entity, 1 of the kind transcript."
-    )
-    assert tally.certainty < 0.95
-
-
 def test_nothing_missing_is_not_taken_for_none_of_the_kind(kb: KnowledgeBase) -> None:
     articles = Noun(what="documents", one="article", filters=Filters(kinds=("article",)))
     result = execute(kb, CatalogueQuery(form="missing", of=articles))

@@ -367,20 +367,6 @@ def test_passages_are_of_the_name_and_of_the_answers(kb: KnowledgeBase) -> None:
     ]
 
 
-def test_a_word_that_fits_no_relation_is_told_and_texts_are_searched(kb: KnowledgeBase) -> None:
-    found = ask(kb, "Who painted the wind machine?")
-    assert not isinstance(found, AggregateResult)
-    assert found.hits
-    assert any("no relation of the knowledge graph is called" in note for note in found.notes)
-    assert {path.steps[0].name for path in found.paths} >= {"Lamp club", "Big motor"}
-
-
-def test_no_word_for_a_relation_at_all_asks_the_texts_and_shows_ways(kb: KnowledgeBase) -> None:
-    found = ask(kb, "What about Big motor?")
-    assert not isinstance(found, AggregateResult)
-    assert {path.steps[-1].name for path in found.paths} == {"Moth lamp", "Wind machine"}
-
-
 def test_nothing_in_the_graph_goes_on_to_the_texts_with_a_note(kb: KnowledgeBase) -> None:
     found = ask(kb, "What does the big motor own?")
     assert not isinstance(found, AggregateResult)

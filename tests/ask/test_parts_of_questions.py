@@ -119,27 +119,6 @@ async def test_who_asks_for_nothing_is_not_searched_for_and_leaves_nothing(
     assert "have enough information" not in given.text
 
 
-async def test_what_could_mean_anything_is_asked_back(kb: KnowledgeBase) -> None:
-    given = await ask(kb, "When was it built?")
-    assert "“it”" in given.text
-    assert given.suggestions
-    assert set(given.suggestions) <= {"When was Corn Mill built?", "When was Ferry Heron built?"}
-    assert not given.citations
-
-
-@pytest.mark.parametrize("text", ["Which one is better?", "Which is cheaper?"])
-async def test_a_choice_between_nothing_is_asked_back(kb: KnowledgeBase, text: str) -> None:
-    given = await final(answer(kb, Question(text=text)))
-    assert given.text == "It is not said between what. Which things do you mean?"
-    assert given.citations == ()
-
-
-async def test_a_name_that_several_share_is_asked_back(kb: KnowledgeBase) -> None:
-    given = await ask(kb, "What is the Heron?")
-    assert "is a name of 2 things" in given.text
-    assert all("Corn Mill" in one or "Ferry Heron" in one for one in given.suggestions)
-
-
 async def test_what_says_that_little_is_known_is_no_part_of_an_answer(kb: KnowledgeBase) -> None:
     hedged: dict[str, dict[str, object]] = {"qa": {"confidence_threshold": 0.05}}
     with open_kb(kb.home, overrides=hedged, embedder=ReadableEmbedder()) as opened:
