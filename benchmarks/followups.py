@@ -279,13 +279,13 @@ def retrieval() -> dict[str, Any]:
             texts = {
                 "last": last,
                 "rewritten": ours.text,
-                "context": ours.searched,
+                "context": f"{ours.text}\n{ours.context}".strip(),
                 "all": query.text,
                 "new topic, rewritten": after.text,
-                "new topic, context": after.searched,
+                "new topic, context": f"{after.text}\n{after.context}".strip(),
             }
             half = half_of(row["conversation_id"])
-            changed[half].append(ours.changed)
+            changed[half].append(ours.text != last)
             found = {text: _ndcg(kb, query, text) for text in set(texts.values())}
             for run, text in texts.items():
                 scores[half][run].append(found[text])

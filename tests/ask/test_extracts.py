@@ -36,7 +36,7 @@ from wellread.kb import open_kb
 from wellread.models.base import Purpose, Reading
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.text.sentences import sentence_spans
-from wellread.types import Document, HeadingMark, Kind, Span
+from wellread.types import Span
 from wellread.values.answers import NOBODY, RELAXED, Evidence, Question, Verdict, VerdictName
 
 TEXTS = [

@@ -73,14 +73,6 @@ NO_SENTENCE = -5e3
 """Log odds below this stand where a text has no such sentence, or it was cut off."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairReading:
-    """What the network says of one pair."""
-
-    answers: float
-    chosen: Scores
-
-
 class TrainedModel:
     """The network in memory, opened at its first use. Safe to call from several threads."""
 
@@ -94,18 +86,16 @@ class TrainedModel:
         """As ``Preparable``."""
         _ = self._session
 
-    def read(self, pairs: Sequence[tuple[str, Sequence[str]]]) -> list[PairReading]:
+    def read(self, pairs: Sequence[tuple[str, Sequence[str]]]) -> list[Reading]:
         """Read each question together with the sentences of a text, in order."""
         encoded = [encode_pair(asked, sentences) for asked, sentences in pairs]
-        found: dict[int, PairReading] = {}
+        found: dict[int, Reading] = {}
         for batch in batches([len(pair.ids) for pair in encoded]):
             feeds = dict(zip(INPUTS, padded([encoded[at] for at in batch]), strict=True))
             answers, chosen = self._run(feeds)
             for row, at in enumerate(batch):
-                found[at] = PairReading(
-                    answers=float(answers[row]),
-                    chosen=_shares(chosen[row], len(pairs[at][1])),
-                )
+                sentences = _shares(chosen[row], len(pairs[at][1]))
+                found[at] = Reading(answers=float(answers[row]), sentences=sentences)
         return [found[at] for at in range(len(pairs))]
 
     @opened_once
@@ -183,8 +173,7 @@ class TrainedReader:
 
     def read(self, question: str, texts: Sequence[Sequence[str]]) -> list[Reading]:
         """Whether each text, given as its sentences, answers, and which of the sentences does."""
-        found = self._model.read([(question, text) for text in texts])
-        return [Reading(answers=each.answers, sentences=each.chosen) for each in found]
+        return self._model.read([(question, text) for text in texts])
 
 
 def windows(text: str) -> list[list[str]]:

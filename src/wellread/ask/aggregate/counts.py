@@ -1,4 +1,4 @@
-"""Counts and lists, exact and whole: of documents, entities, stories and values."""
+"""Counts and lists, exact and whole: of documents, entities and values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ from wellread.ask.aggregate.read.result import (
     value_rows,
 )
 from wellread.store.catalogue.documents.listings import FIELDS, Entry, Part
-from wellread.store.catalogue.documents.story_records import Story
 
 COVERED = "coverage of the catalogue"
 COVERAGE_COLUMNS = ("Part", "Value", "Documents", "Share")
@@ -297,41 +296,6 @@ def count_values(count: Request) -> Result:
     )
 
 
-def count_stories(count: Request) -> Result:
-    """Stories with an item in the documents that are meant, by their first date."""
-    stories = count.scope.kb.catalogue.stories
-    entries, _ = count.entries()
-    inside: dict[str, list[str]] = {}
-    for known, places in stories.places([entry.id for entry in entries]).items():
-        for place in places:
-            inside.setdefault(place.story_id, []).append(known)
-    told = [one for one in stories.told(list(inside)) if one.collection in count.scope.collections]
-    told.sort(key=lambda story: (story.first_at is None, story.first_at, story.title))
-    rows = tuple(
-        Row(
-            cells=(
-                story.title,
-                day(story.first_at),
-                day(story.last_at),
-            ),
-            document_ids=tuple(dict.fromkeys(inside[story.id])),
-            line=_told(story),
-        )
-        for story in told
-    )
-    return Result(
-        columns=("Story", "First", "Last"),
-        rows=rows,
-        method="stories with an item in the documents that are meant",
-    )
-
-
-def _told(story: Story) -> str:
-    """``Oldwick in the dark (2025-10-15 to 2025-10-24)``."""
-    dates = dict.fromkeys(day(at) for at in (story.first_at, story.last_at) if at)
-    return f"{story.title} ({' to '.join(dates)})" if dates else story.title
-
-
 STRATEGY = "counted in the catalogue"
 MOST_ROWS = 20_000  # of a count; a list has all
 
@@ -476,6 +440,5 @@ _COUNTERS: Mapping[What, Callable[[Request], Result]] = {
     "source_type": count_values,
     "entity_types": count_values,
     "dimensions": count_values,
-    "stories": count_stories,
     "mentions": _count_mentions,
 }

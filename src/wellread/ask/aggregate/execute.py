@@ -202,7 +202,7 @@ def _worked_out(
         return _FORMS[query.form](scope, query)
     if query.order == "newest":
         return newest(scope, query)
-    if query.order == "relevance":
+    if query.order == "relevance" and asked:
         return entity_list(scope, query, asked)
     return counted(scope, query)
 

@@ -295,6 +295,10 @@ def _problem(query: CatalogueQuery) -> str:
             "order: the newest are listed of documents and stories",
         ),
         (
+            what == "stories" and query.order != "newest",
+            "of: of stories only the newest are listed",
+        ),
+        (
             query.order == "relevance" and (form != "list" or what != "entities"),
             "order: only a list of entities is ordered by relevance",
         ),
