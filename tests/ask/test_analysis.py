@@ -453,10 +453,6 @@ def test_any_text_is_read_with_spans_that_hold_what_they_say(text: str) -> None:
             "In the press from 15 to 28 October 2025, how old was it?",
             [("kind", "article"), ("time", "2025-10-15 to 2025-10-28")],
         ),
-        (
-            "Which articles came out in the last week of March 2024?",
-            [("kind", "article"), ("time", "2024-03-25 to 2024-03-31")],
-        ),
     ],
 )
 def test_limits_in_other_words(question: str, expected: list[tuple[str, str]]) -> None:
@@ -484,16 +480,10 @@ def window(question: str, vocabulary: Vocabulary = ARCHIVE) -> tuple[date | None
     ("words", "first", "last"),
     [
         ("between 2024-10-14 and 2024-10-17", date(2024, 10, 14), date(2024, 10, 17)),
-        ("in the first week of November 2024", date(2024, 11, 1), date(2024, 11, 7)),
-        ("in the last week of February 2024", date(2024, 2, 23), date(2024, 2, 29)),
-        ("in the week of 3 March 2023", date(2023, 2, 27), date(2023, 3, 5)),
-        ("in the week of March 3, 2023", date(2023, 2, 27), date(2023, 3, 5)),
-        ("in the week beginning 2023-03-06", date(2023, 3, 6), date(2023, 3, 12)),
         ("in mid-2023", date(2023, 5, 1), date(2023, 8, 31)),
         ("in Q2 2024", date(2024, 4, 1), date(2024, 6, 30)),
         ("since last summer", date(2025, 6, 1), None),
         ("in October", date(2024, 10, 1), date(2024, 10, 31)),
-        ("in the second week of October", date(2024, 10, 8), date(2024, 10, 14)),
         ("last week", date(2026, 1, 5), date(2026, 1, 11)),
     ],
 )
@@ -507,14 +497,6 @@ def test_two_days_are_a_window_of_both(one: date, other: date) -> None:
     expected = (None, None) if first == last else (first, last)
     found = window(f"What happened between {first} and {last}?")
     assert found == expected or (first == last and found == (first, last))
-
-
-@given(DAYS)
-def test_the_week_of_a_day_holds_it_and_begins_on_a_monday(day: date) -> None:
-    (one,) = expressions_of(f"the week of {day.day} {MONTHS[day.month - 1]} {day.year}", TODAY)
-    assert one.period.first.weekday() == 0
-    assert one.period.last - one.period.first == timedelta(6)
-    assert one.period.first <= day <= one.period.last
 
 
 @given(st.sampled_from(MONTHS), st.dates(FIRST, TODAY))
