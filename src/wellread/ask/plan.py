@@ -66,23 +66,15 @@ def _of_any_kind(
 ) -> AggregateResult | None:
     """The result; where no document of a kind is about it, with those of other kinds that are.
 
-    A paper may have come as a plain text, of which nobody can tell that it is one: where the base
-    has no paper, "papers" are documents. That there is none is said only after the passages were
-    searched, too: None where one of them holds the topic in other forms.
+    That there is none is said only after the passages were searched, too: None where one of them
+    holds the topic in other forms.
     """
     any_kind, kind = Noun(what=DOCUMENTS, one="document"), query.of.filters
     topic = query.about
-    if query.of.what != DOCUMENTS or not topic:
-        return execute(kb, query, analysis)
-    known = vocabulary_of(kb, analysis.filters.collections)
-    there = known.kinds.intersection(kind.kinds) or known.source_types & {*kind.source_types}
-    if (kind.kinds or kind.source_types) and not there:
-        whole = execute(kb, replace(query, of=any_kind), analysis)
-        result = replace(whole, certainty=min(whole.certainty, OTHER_KINDS)) if whole else None
-        kind = Filters()
-    else:
-        result = execute(kb, query, analysis)
-    if result is None or result.number or query.form not in ("count", "list", "exists"):
+    result = execute(kb, query, analysis)
+    if query.of.what != DOCUMENTS or not topic or result is None or result.number:
+        return result
+    if query.form not in ("count", "list", "exists"):
         return result
     every = execute(kb, replace(query, of=any_kind), analysis) if kind != Filters() else None
     if every is None or not every.number:

@@ -157,7 +157,11 @@ def _alike_names(scope: Scope, phrase: str) -> list[Row]:
     found = _called_like(scope, (WORD, ALIAS_WORD), parse(phrase).terms)
     nodes = scope.kb.catalogue.graph.described_by([entry.id for entry in found])
     likeness = [
-        max(_likeness(phrase, one) for one in (node.title, *node.aliases)) for node in nodes
+        max(
+            fuzz.token_sort_ratio(phrase, one, processor=utils.default_process)
+            for one in (node.title, *node.aliases)
+        )
+        for node in nodes
     ]
     alike = [pair for pair in zip(likeness, nodes, strict=True) if pair[0] >= LEAST_ALIKE_NAME]
     alike.sort(key=lambda pair: (-pair[0], pair[1].title))
@@ -168,11 +172,6 @@ def _alike_names(scope: Scope, phrase: str) -> list[Row]:
         )
         for _, node in alike[:MOST_ALIKE]
     ]
-
-
-def _likeness(phrase: str, name: str) -> float:
-    """How much a name is like the phrase as a whole, of 100."""
-    return fuzz.token_sort_ratio(phrase, name, processor=utils.default_process)
 
 
 def _called_like(scope: Scope, sorts: Sequence[str], terms: Sequence[str]) -> list[Entry]:

@@ -320,7 +320,10 @@ def rivals_told(
     sources = sources_of(page.kb.catalogue.marks_over, [by_key[key] for key in sorted(named)])
     found = []
     for rival in rivals:
-        own = next((one for one in page.sentences if _rests_there(one, rival.own)), None)
+        own = next(
+            (one for one in page.sentences if (one.verdict.key, one.verdict.source) == rival.own),
+            None,
+        )
         if own is None:
             continue
         views = []
@@ -330,10 +333,6 @@ def rivals_told(
             views.append(View(text=source.quote, citations=(cited.id,)))
         found.append(Conflict(about=rival.about, views=tuple(views), reason=rival.reason))
     return tuple(found)
-
-
-def _rests_there(sentence: Sentence, place: tuple[str, Span]) -> bool:
-    return (sentence.verdict.key, sentence.verdict.source) == place
 
 
 # --- markers ---------------------------------------------------------------------------------

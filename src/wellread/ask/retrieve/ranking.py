@@ -23,29 +23,12 @@ from wellread.values.question import Constraint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankedEntry:
-    """A passage's place in one list of a search."""
-
-    passage_id: str
-    rank: int
-    score: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchTrace:
-    """One search that was made: what for, within which limits, and what each list gave.
-
-    Attributes:
-        purpose: why ("the question", "side: heat pumps", "neighbour: Ada Lovelace").
-        lists: list name ("text", "vector") to its best candidates.
-        fused: how the lists were put together ("weighted: vector 0.30, text 0.70").
-    """
+    """One search that was made: why ("the question", "side: heat pumps"), and within what."""
 
     purpose: str
     query: str
     filters: Filters
-    lists: tuple[tuple[str, tuple[RankedEntry, ...]], ...] = ()
-    fused: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

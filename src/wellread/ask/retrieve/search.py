@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from wellread.ask.retrieve import ranking
-from wellread.ask.retrieve.ranking import Fused, RankedEntry, SearchTrace
+from wellread.ask.retrieve.ranking import Fused, SearchTrace
 from wellread.config import RetrievalSettings
 from wellread.errors import DamageError, StoreError, UnknownCollectionError
 from wellread.kb import KnowledgeBase, Parts
@@ -30,7 +30,6 @@ TRIES = 3  # of a search that runs into a switch to another index
 LOWEST = {TEXT: 0.0}  # the score of a passage without a word of the query
 CLOSER_LOOKED = 60  # of the joined list, best first, whose words are looked at one by one
 CLOSENESS = "closeness"
-SHOWN = 20  # of each list, kept for the explanation
 
 # Both lists are fetched at the same time; the back ends release the interpreter while they work.
 _lists = ThreadPoolExecutor(max_workers=4, thread_name_prefix="wellread-list")
@@ -65,7 +64,7 @@ def look(
     mode: SearchMode = "hybrid",
     limit: int = 10,
 ) -> Searched:
-    """``search``, with each list and how they were joined."""
+    """``search``, with what it was made for."""
     check_collections(kb, filters)
     settings = kb.settings.retrieval
     for _ in range(TRIES):
@@ -86,13 +85,7 @@ def look(
             if kb.live() is parts:
                 if not any(lists.values()):
                     check_index(kb)
-                made = SearchTrace(
-                    purpose=purpose,
-                    query=text,
-                    filters=filters,
-                    lists=_shown(lists),
-                    fused=_fusion(settings, mode),
-                )
+                made = SearchTrace(purpose=purpose, query=text, filters=filters)
                 return Searched(hits=hits, look=made)
         logger.info("searching again, because the index was switched")
     raise StoreError("the index was switched again and again during a search", hint="try again")
@@ -153,31 +146,6 @@ def _vector_share(settings: RetrievalSettings, mode: SearchMode) -> float:
 def _closer_share(settings: RetrievalSettings, mode: SearchMode) -> float:
     """The share of closeness; none beside reciprocal ranks, which are no scores from 0 to 1."""
     return settings.closeness if mode == "hybrid" and settings.fusion != "rrf" else 0.0
-
-
-def _fusion(settings: RetrievalSettings, mode: SearchMode) -> str:
-    """How the lists were joined, in words."""
-    if mode == "hybrid" and settings.fusion == "rrf":
-        return f"reciprocal ranks, k = {ranking.RRF_K}"
-    share = _vector_share(settings, mode)
-    joined = f"weighted sum: {share:.2f} vectors, {1 - share:.2f} words"
-    if closer := _closer_share(settings, mode):
-        joined += f"; then {closer:.2f} of the score is how close the words stand"
-    return joined
-
-
-def _shown(lists: dict[str, list[Candidate]]) -> tuple[tuple[str, tuple[RankedEntry, ...]], ...]:
-    """The head of each list."""
-    return tuple(
-        (
-            name,
-            tuple(
-                RankedEntry(passage_id=each.passage_id, rank=place, score=round(each.score, 4))
-                for place, each in enumerate(found[:SHOWN], 1)
-            ),
-        )
-        for name, found in sorted(lists.items())
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -146,7 +146,7 @@ def references_of(text: str) -> list[Reference]:
     What is plural explains no "he", "she" or "it".
     """
     tokens = parse(text).tokens
-    spots = _spots(text)
+    spots = _things(text, Vocabulary())
     empty = [match.span() for match in EMPTY_IT.finditer(text)]
     found = []
     for place, token in enumerate(tokens):
@@ -243,11 +243,6 @@ def _may_be_person(name: str) -> bool:
         and all(word[:1].isupper() for word in words)
         and not (NO_PERSONS & {word.lower() for word in words})
     )
-
-
-def _spots(text: str) -> list[_Thing]:
-    """The names and phrases of ``text`` in reading order."""
-    return _things(text, Vocabulary())
 
 
 def _things(text: str, vocabulary: Vocabulary) -> list[_Thing]:

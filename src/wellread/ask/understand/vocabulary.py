@@ -45,7 +45,6 @@ from wellread.store.catalogue.documents.name_records import (
     slug_words,
     title_parts,
 )
-from wellread.store.catalogue.documents.relation_network import RelationKind
 from wellread.text.english import STOP_WORDS
 from wellread.text.english_questions import EVERYDAY
 from wellread.text.names import bracketed_forms, is_acronym, plural, singular
@@ -120,7 +119,6 @@ class Vocabulary:
         sorts: pairs of a kind and a source type that a document has.
         taxonomy: key of a value to the pairs of dimension and value that it may mean.
         dimensions: as the documents have them.
-        relations: words with which relations are asked for, lower case, the longest first.
         entity_types: as the graph has them; ``untyped``: there are entities without one.
         publishers: keys of what sites are called ("herald" for www.herald.example).
         published_by: the documents that were published at such a site.
@@ -138,7 +136,6 @@ class Vocabulary:
     authors: ByKey[tuple[str, ...]] = field(default_factory=dict)
     taxonomy: ByKey[_Pairs] = field(default_factory=dict)
     dimensions: frozenset[str] = frozenset()
-    relations: tuple[str, ...] = ()
     entity_types: frozenset[str] = frozenset()
     untyped: bool = False
     publishers: Container[str] = frozenset()
@@ -209,7 +206,6 @@ def make_vocabulary(catalogue: Catalogue, scope: Sequence[str]) -> Vocabulary:
         authors=Looked(words.authors),
         taxonomy=Looked(words.taxonomy),
         dimensions=frozenset(catalogue.names.sorts(scope, DIMENSION)),
-        relations=_relations(catalogue.graph.relation_types(scope) if scope else ()),
         entity_types=types - {UNTYPED},
         untyped=UNTYPED in types,
         publishers=Looked(words.publishers),
@@ -302,16 +298,6 @@ def people(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
         for part, those in parts.items()
         if len(those) == 1 and part not in found
     }
-
-
-def _relations(kinds: Iterable[RelationKind]) -> tuple[str, ...]:
-    found = {
-        " ".join(name.replace("_", " ").lower().split())
-        for kind in kinds
-        for name in (kind.type, kind.inverse, *kind.words)
-    }
-    named = (name for name in found if name and "←" not in name)
-    return tuple(sorted(named, key=lambda name: (-len(name), name)))
 
 
 SHORT = 3  # letters up to which a single word has to be written as the entity writes it

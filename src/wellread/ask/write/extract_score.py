@@ -185,7 +185,7 @@ def completed(text: str, stretch: Span, marked: Sequence[Span]) -> list[Span]:
         elif lines[first].kind == "row" and lines[first].span.end <= start:
             before.append(lines[first].span)
         if lead is not None:
-            if _adjoins(lines, lead, start):
+            if start <= lines[lead + 1].span.start:
                 start = min(start, lines[lead].span.start)
             elif lines[lead].span.end <= start:
                 before.insert(0, lines[lead].span)
@@ -241,10 +241,6 @@ def _lead(lines: Sequence[_Line], first: int) -> int | None:
         return None
     line = lines[first - 1]
     return first - 1 if len(line.text.split()) <= LONGEST_LEAD else None
-
-
-def _adjoins(lines: Sequence[_Line], lead: int, start: int) -> bool:
-    return start <= lines[lead + 1].span.start
 
 
 def _words(lines: Sequence[_Line]) -> int:

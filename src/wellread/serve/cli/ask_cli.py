@@ -31,7 +31,7 @@ from wellread.serve.cli.options import (
 )
 from wellread.serve.features.answer_forms import (
     ExplainedResponse,
-    explanation,
+    Explanation,
     print_explanation,
 )
 from wellread.serve.features.answering import (
@@ -179,7 +179,7 @@ def show_answer(
     started = time.perf_counter()
     answered = answer_of(terminal, kb, question, explain=tell)
     seconds = time.perf_counter() - started
-    why = explanation(kb, *told[0]) if told else None
+    why = Explanation(analysis=told[0][0], found=told[0][1]) if told else None
     contexts = quote_contexts(kb, answered) if shown.detailed else ()
     covered = scope_coverage(kb, question.filters) if shown.coverage else ()
     similar = past_beside(kb, answered)

@@ -9,10 +9,9 @@ stands there is among ``citations`` and ``sources``.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from datetime import datetime
-from itertools import zip_longest
 from typing import Any, Literal
 
 from rich.console import Console
@@ -42,12 +41,11 @@ from wellread.values.reports import ProgressEvent, Report
 
 # --- how an answer was found -----------------------------------------------------------------
 
-LISTED = 5  # candidates of each list that the terminal shows
 Facts = tuple[dict[str, str], ...]
 
 FACES.show(
     Hit,
-    "passage_id=passage.id title=document.title score ranks marked",
+    "passage_id=passage.id title=document.title score ranks",
     score=(float, lambda hit: round(hit.score, 4)),
 )
 FACES.show(
@@ -78,25 +76,12 @@ FACES.show(
 
 
 def _searches(told: Any) -> list[dict[str, object]]:
-    """Each search: within which filters, what each list gave, and how it was joined."""
+    """Each search: what for, and within which filters."""
     return [
         {
             "purpose": look.purpose,
             "query": look.query,
             "filters": filters_in_words(look.filters),
-            "lists": {
-                name: [
-                    {
-                        "passageId": one.passage_id,
-                        "title": told.titles.get(one.passage_id, ""),
-                        "rank": one.rank,
-                        "score": one.score,
-                    }
-                    for one in listed
-                ]
-                for name, listed in look.lists
-            },
-            "fused": look.fused,
         }
         for look in told.found.traces
     ]
@@ -107,11 +92,10 @@ class Explanation(
     line="analysis strategy=found.strategy method searches used=found.hits paths notes",
     searches=(tuple[dict[str, Any], ...], _searches),
 ):
-    """How an answer came to what it rests on; ``titles``: of the passages that lists have."""
+    """How an answer came to what it rests on."""
 
     analysis: Analysis
     found: Found
-    titles: dict[str, str]
 
     @property
     def method(self) -> str:
@@ -136,11 +120,6 @@ class ExplainedResponse(Shape, line="*reply explanation"):
     explanation: Explanation
 
 
-def explanation(kb: KnowledgeBase, analysis: Analysis, found: Found) -> Explanation:
-    """The whole explanation; the titles of candidates are looked up."""
-    return Explanation(analysis=analysis, found=found, titles=_titles(kb, found))
-
-
 def path_in_words(path: Path) -> str:
     """``Seed library —requires→ Cool room``; an arrow the other way reads the inverse name."""
     line = path.start.title
@@ -150,13 +129,13 @@ def path_in_words(path: Path) -> str:
 
 
 def print_explanation(console: Console, told: Explanation) -> None:
-    """Analysis, searches with their lists, what was used, and the paths."""
+    """Analysis, searches, what was used with its place in each list, and the paths."""
     _print_analysis(console, told.analysis)
     _heading(console, "Strategy", told.found.strategy)
     if told.method:
         _heading(console, "Worked out", told.method)
     for number, search in enumerate(told.found.traces, 1):
-        _print_search(console, number, search, told.titles)
+        _print_search(console, number, search)
     if told.found.hits:
         _print_used(console, told.found.hits)
     for path in told.paths:
@@ -164,20 +143,6 @@ def print_explanation(console: Console, told: Explanation) -> None:
     for note in told.notes:
         _heading(console, "Note", note)
     console.print()
-
-
-def _titles(kb: KnowledgeBase, found: Found) -> dict[str, str]:
-    """Passage id to the title of its document."""
-    wanted = {
-        each.passage_id for look in found.traces for _, listed in look.lists for each in listed
-    }
-    passages = kb.catalogue.live_passages(wanted)
-    facts = kb.catalogue.facts({passage.document_id for passage in passages.values()})
-    return {
-        known: facts[passage.document_id].title
-        for known, passage in passages.items()
-        if passage.document_id in facts
-    }
 
 
 def filters_in_words(filters: Filters) -> dict[str, str]:
@@ -209,24 +174,12 @@ def _print_analysis(console: Console, analysis: Analysis) -> None:
         _heading(console, "Sides", "; ".join(analysis.sides))
 
 
-def _print_search(
-    console: Console, number: int, search: SearchTrace, titles: Mapping[str, str]
-) -> None:
+def _print_search(console: Console, number: int, search: SearchTrace) -> None:
     within = "; ".join(
         f"{name}: {value}" for name, value in filters_in_words(search.filters).items()
     )
     _heading(console, f"Search {number}", f"{search.purpose}{f' [{within}]' if within else ''}")
     _line(console, f"  {search.query}", "dim")
-    names = [name for name, _ in search.lists]
-    lists = (
-        [f"{one.score:.3f} {titles.get(one.passage_id, '')}" for one in listed[:LISTED]]
-        for _, listed in search.lists
-    )
-    rows = enumerate(zip_longest(*lists, fillvalue=""), 1)
-    columns = (right("rank"), *map(fold, names))
-    told = table(columns, ((str(place), *cells) for place, cells in rows), padding=(0, 2, 0, 2))
-    console.print(told)
-    _line(console, f"  joined: {search.fused}", "dim")
 
 
 def _print_used(console: Console, hits: Sequence[Hit]) -> None:
