@@ -22,7 +22,7 @@ from wellread.ask.retrieve.rated_questions import RatedAnswer, flagged_sentences
 from wellread.ask.retrieve.relax import SOURCE_KINDS
 from wellread.ask.retrieve.search import search
 from wellread.ask.verify.check_claims import NUMBER, checked, missing_amounts, told
-from wellread.ask.verify.confidence import of_correction, of_expert
+from wellread.ask.verify.confidence import of_expert
 from wellread.ask.write.drafting import Written
 from wellread.identity import sentence_hash
 from wellread.kb import KnowledgeBase
@@ -242,7 +242,8 @@ def _made(kb: KnowledgeBase, analysis: Analysis, rated: RatedAnswer) -> Before |
         ),
         checked=held,
         evidence=pieces,
-        sure=of_correction(
+        sure=of_expert(
+            None,
             whole=all(item.verdict.name.whole for item in held),
             threshold=kb.settings.qa.confidence_threshold,
         ),
