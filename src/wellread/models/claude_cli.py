@@ -62,6 +62,11 @@ NEEDED = frozenset(
     "LOCALAPPDATA PROGRAMDATA PROGRAMFILES".split()
 )
 OWN = ("ANTHROPIC_", "CLAUDE_", "LC_", "XDG_")
+# Where it asks a cloud's models, that cloud's settings are its own too.
+CLOUDS = {
+    "CLAUDE_CODE_USE_BEDROCK": ("AWS_",),
+    "CLAUDE_CODE_USE_VERTEX": ("GOOGLE_", "CLOUDSDK_", "CLOUD_ML_", "VERTEX_", "GCLOUD_"),
+}
 
 CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
 # An id that is new here may be known there, and the other way round.
@@ -246,10 +251,14 @@ class ClaudeCommand:
 
 def _needed(environ: Mapping[str, str]) -> dict[str, str]:
     """The part of the environment that the program may see."""
+    own = [*OWN]
+    for switch, prefixes in CLOUDS.items():
+        if environ.get(switch):
+            own += prefixes
     return {
         name: value
         for name, value in environ.items()
-        if name.upper() in NEEDED or name.upper().startswith(OWN)
+        if name.upper() in NEEDED or name.upper().startswith(tuple(own))
     }
 
 

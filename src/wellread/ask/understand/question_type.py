@@ -35,7 +35,7 @@ from wellread.values.question import Constraint, NamedEntity, QuestionType
 FILE = "question_types.npz"
 TOPIC, TOPICS, NUMBER, UNIT = "{topic}", "{topics}", "{number}", "{unit}"
 ENTITY, PERSON, WHEN, VALUE, DOCUMENT = "{entity}", "{person}", "{when}", "{value}", "{document}"
-NOUN, NOUNS, BY, BYS, RELATION = "{noun}", "{nouns}", "{by}", "{bys}", "{relation}"
+NOUN, NOUNS, BY, BYS = "{noun}", "{nouns}", "{by}", "{bys}"
 FIRST, LAST = "^", "$"
 STEPS = 64  # that a weight of one is kept as; none is as much as two
 UNSURE = 0.2  # the least by which the words of the best type are ahead of the next one
