@@ -63,7 +63,6 @@ VOCABULARY = Vocabulary(
         key_of("meeting-practices"): (("group", "meeting-practices"),),
     },
     dimensions=frozenset({"scales", "sectors", "group"}),
-    relations=("depends on", "funded by", "mentions"),
     entity_types=frozenset({"practice", "bulletin"}),
     published=(date(2019, 3, 1), date(2025, 12, 20)),
 )
