@@ -296,8 +296,6 @@ def test_a_speaker_is_meant_by_the_whole_name_or_a_part_of_their_own(
         ("Which lanes are named in public notices?", [("source_type", "public_notice")]),
         ("What do articles in German say?", [("kind", "article"), ("language", "de")]),
         ("Which French-language articles are there?", [("kind", "article"), ("language", "fr")]),
-        ("What does the archive collection say?", []),
-        ("What is said in the archive collection?", [("collection", "archive")]),
     ],
 )
 def test_kinds_of_sources_limit(question: str, expected: list[tuple[str, str]]) -> None:
