@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
@@ -133,7 +133,7 @@ class CatalogueRequest(Given):
     related: RelatedBody | None = None
     where: WhereBody = WhereBody()
     by: Annotated[tuple[Named, ...], Field(max_length=2)] = ()
-    order: Literal["", "name", "most", "fewest", "newest", "oldest", "latest"] = ""
+    order: Order = ""
     limit: int = Field(default=100, ge=1, le=MOST_ROWS, description="most rows")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rapidfuzz import fuzz, process, utils
 
-from wellread.ask.aggregate.counts import empty_cells
+from wellread.ask.aggregate.counts import coverage, empty_cells
 from wellread.ask.aggregate.read.holding import documents_about, holding, places_naming
 from wellread.ask.aggregate.read.query import CatalogueQuery, Noun, Topic
 from wellread.ask.aggregate.read.result import (
@@ -200,8 +200,13 @@ def _documents(number: int) -> str:
 # --- what is missing -------------------------------------------------------------------------
 
 
-def missing(scope: Scope, query: CatalogueQuery) -> AggregateResult:  # noqa: ARG001 - as all forms
-    """Cells of the taxonomy without a document, and names in relations without an entry."""
+def missing(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
+    """Cells of the taxonomy without a document, and names in relations without an entry.
+
+    On a topic, how what there is of it divides.
+    """
+    if query.about:
+        return coverage(scope, query)
     graph = scope.kb.catalogue.graph
     rows = [
         Row(cells=(" · ".join(values), f"no document has both ({' × '.join(names)})"))

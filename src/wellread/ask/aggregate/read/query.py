@@ -279,7 +279,6 @@ def _problem(query: CatalogueQuery) -> str:
     checks = (
         (query.limit is not None and query.limit < 1, "limit: at least 1"),
         (form == "trend" and not query.about, "about: a trend is of something; name it"),
-        (form == "missing" and bool(query.about), "about: what is missing is told of all there is"),
         (what == "mentions" and counting and not query.about, "about: mentions of what?"),
         (form == "walk" and not hops, "related: a walk needs where it begins and its hops"),
         (

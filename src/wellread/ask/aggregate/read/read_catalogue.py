@@ -156,7 +156,7 @@ def _coverage(
     named = dict.fromkeys(piece.by for piece in reading.filled(BY))
     by = [one for one in named if one != "quarter"][:2]
     missing = reading.name == "missing"
-    if missing and not by and not plain.about:
+    if missing and not by:
         yield replace(plain, form="missing", by=())
         return
     if plain.about and not by:
