@@ -137,7 +137,6 @@ def test_every_document_of_a_kind_is_there_with_its_date_and_a_link(kb: Knowledg
         ("How many entries are in the transport sector?", 3),
         ("How many entries are there?", 3),
         ("How many small ships are there?", 1),
-        ("How many ships are run by the Town Council?", 2),
         ("How many authors are there?", 2),
         ("How many speakers are there?", 2),
         ("How many articles were written by Ada Moss?", 2),

@@ -114,7 +114,7 @@ def _plain(words: QuestionWords, reading: Reading) -> CatalogueQuery:
         of=of,
         about=_topic(words, reading),
         where=(words.analysis.filters, *limits, *beside),
-        by=tuple(dict.fromkeys(piece.by for piece in reading.filled(BY)))[:1],
+        by=tuple(piece.by for piece in reading.filled(BY)[:1] if of.what == "documents"),
         limit=next((piece.number for piece in reading.filled(NUMBER)), None),
     )
 
