@@ -198,10 +198,10 @@ def rewriting(cases: Sequence[Case]) -> dict[str, Any]:
         "f1 better by": asdict(paired_difference(ours, as_is)),
         "exact as asked": _share(words(one.asked) == words(one.human) for one in cases),
         "exact rewritten": _share(words(one.ours.text) == words(one.human) for one in cases),
-        "changed": _share(one.ours.changed for one in cases),
-        "changed though the human changed nothing": _share(one.ours.changed for one in same),
+        "changed": _share(bool(one.ours.reasons) for one in cases),
+        "changed though the human changed nothing": _share(bool(one.ours.reasons) for one in same),
         "changed though it stands alone": _share(
-            made(one.human, one.earlier).changed for one in cases
+            bool(made(one.human, one.earlier).reasons) for one in cases
         ),
         "worse than as asked": _share(mine < left for mine, left in zip(ours, as_is, strict=True)),
         "words put in: precision": round(right / put, 4) if put else 1.0,
@@ -241,7 +241,7 @@ def xquad_changed() -> dict[str, Any]:
                 for qa in paragraph["qas"]
             ]
             found[HALVES[number % 2]] += [
-                made(turn.question, turns[max(0, place - 2) : place]).changed
+                bool(made(turn.question, turns[max(0, place - 2) : place]).reasons)
                 for place, turn in enumerate(turns)
                 if place
             ]
@@ -254,7 +254,7 @@ def own_changed(base: str) -> dict[str, Any]:
         vocabulary = vocabulary_of(kb)
     turns = [Turn(question=one.question) for one in labelled() if one.base == base]
     return _share(
-        standalone(turn.question, turns[max(0, place - 2) : place], vocabulary, TODAY).changed
+        bool(standalone(turn.question, turns[max(0, place - 2) : place], vocabulary, TODAY).reasons)
         for place, turn in enumerate(turns)
         if place
     )
@@ -279,13 +279,13 @@ def retrieval() -> dict[str, Any]:
             texts = {
                 "last": last,
                 "rewritten": ours.text,
-                "context": ours.searched,
+                "context": f"{ours.text}\n{ours.context}".strip(),
                 "all": query.text,
                 "new topic, rewritten": after.text,
-                "new topic, context": after.searched,
+                "new topic, context": f"{after.text}\n{after.context}".strip(),
             }
             half = half_of(row["conversation_id"])
-            changed[half].append(ours.changed)
+            changed[half].append(ours.text != last)
             found = {text: _ndcg(kb, query, text) for text in set(texts.values())}
             for run, text in texts.items():
                 scores[half][run].append(found[text])

@@ -43,7 +43,8 @@ from wellread.evaluation.report import ALL
 from wellread.evaluation.scores import percentile
 from wellread.kb import KnowledgeBase
 from wellread.kb.index_parts import INDEX_FOLDER
-from wellread.models.trained_reader import PairReading, TrainedModel
+from wellread.models.base import Reading
+from wellread.models.trained_reader import TrainedModel
 from wellread.store.index.lance import PROBES, REFINE
 from wellread.store.index.lance_tables import table_name
 from wellread.types import Filters
@@ -174,7 +175,7 @@ class Replay:
         """Note what the network is given while ``work`` is done."""
         real, self._given = TrainedModel.read, []
 
-        def read(model: TrainedModel, pairs: Pairs) -> list[PairReading]:
+        def read(model: TrainedModel, pairs: Pairs) -> list[Reading]:
             self._given.append((model, pairs))
             return real(model, pairs)
 

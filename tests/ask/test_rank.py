@@ -103,20 +103,8 @@ def texts_of(hits: Sequence[Hit]) -> list[str]:
     return [hit.passage.text for hit in hits]
 
 
-def test_a_near_duplicate_goes_and_says_of_what() -> None:
-    kept, dropped = varied(hits_of(TEXTS[0], COPY, TEXTS[1]), 5, 1.0)
-    assert texts_of(kept) == [TEXTS[0], TEXTS[1]]
-    ((text, why),) = [(each.hit.passage.text, each.why) for each in dropped]
-    assert text == COPY
-    assert "nearly the same text as a passage of “Notes”" in why
-
-
-def test_beyond_the_limit_hits_are_dropped_and_told() -> None:
-    kept, dropped = varied(hits_of(*TEXTS), 3, 1.0)
-    assert texts_of(kept) == list(TEXTS[:3])
-    assert [(each.hit.passage.text, each.why) for each in dropped] == [
-        (TEXTS[3], "not among the best 3")
-    ]
+def test_a_near_duplicate_goes() -> None:
+    assert texts_of(varied(hits_of(TEXTS[0], COPY, TEXTS[1]), 5, 1.0)) == [TEXTS[0], TEXTS[1]]
 
 
 @given(
@@ -124,12 +112,14 @@ def test_beyond_the_limit_hits_are_dropped_and_told() -> None:
     st.integers(1, 5),
     st.sampled_from([0.0, 0.5, 1.0]),
 )
-def test_no_hit_is_lost(texts: list[str], limit: int, relevance: float) -> None:
+def test_hits_are_kept_once_and_no_more_than_the_limit(
+    texts: list[str], limit: int, relevance: float
+) -> None:
     hits = hits_of(*texts)
-    kept, dropped = varied(hits, limit, relevance)
+    kept = [hit.passage.id for hit in varied(hits, limit, relevance)]
     assert len(kept) <= limit
-    both = [hit.passage.id for hit in (*kept, *(each.hit for each in dropped))]
-    assert sorted(both) == sorted(hit.passage.id for hit in hits)
+    assert len(set(kept)) == len(kept)
+    assert set(kept) <= {hit.passage.id for hit in hits}
 
 
 def test_lists_are_joined_in_turns_and_no_hit_twice() -> None:

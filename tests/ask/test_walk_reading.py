@@ -66,7 +66,7 @@ def senses(text: str, name: str, kind: RelationKind) -> tuple[Sense, ...]:
     at = text.index(name)
     span = Span(start=at, end=at + len(name))
     entity = NamedEntity(span=span, collection="", entity_id="", title=name)
-    lexicon = Lexicon(types={}, dimensions={}, relations=relations.own)
+    lexicon = Lexicon(types={}, relations=relations.own)
     words = WalkWords(tokens_of(text), [(entity,)], lexicon)
     return tuple(
         sense

@@ -20,7 +20,7 @@ from wellread.ask.aggregate.read.result import AggregateResult
 from wellread.ask.deliver import answer_reuse
 from wellread.ask.deliver.cite import cite, rivals_told
 from wellread.ask.deliver.prune_draft import Deliverable, pruned, unflagged
-from wellread.ask.deliver.related import beside, not_searched, to_no_question
+from wellread.ask.deliver.related import beside, to_no_question
 from wellread.ask.deliver.reply import (
     Part,
     Reply,
@@ -150,9 +150,7 @@ async def _answered(
     for sentence in whole.reply.sentences:
         yield SentenceEvent(sentence=sentence)
     yield clock.lap("citation", len(whole.reply.citations))
-    aside = await in_thread(beside, kb, whole.analysis, whole.found.hits, whole.reply)
-    next_ones = whole.reply.readings or aside.suggestions
-    reply = replace(whole.reply, related=aside.related, readings=next_ones)
+    reply = await in_thread(beside, kb, whole.analysis, whole.found.hits, whole.reply)
     reply = await in_thread(beside_unflagged, kb, reply)
     done = _assemble(whole.analysis, turn, whole.found, reply, clock.steps)
     await in_thread(_record, kb, place, done, question)
@@ -171,18 +169,14 @@ async def _reply_to(
     turn = reading.turn
     analysis, by_model = await in_thread(_understand, kb, reading, known)
     yield clock.lap("analysis", len(analysis.terms))
-    unsearched = await in_thread(not_searched, kb, turn, analysis)
-    before = None if unsearched else await in_thread(corrected, kb, analysis, turn.question.text)
-    known_already = Found(strategy=CORRECTION) if before else Found()
-    searched = unsearched is None and before is None
-    found = await in_thread(find, kb, analysis, by_model) if searched else known_already
+    before = await in_thread(corrected, kb, analysis, turn.question.text)
+    known_already = Found(strategy=CORRECTION)
+    found = known_already if before else await in_thread(find, kb, analysis, by_model)
     analysis = replace(analysis, relaxed=found.relaxed)
     yield clock.lap("retrieval", len(found.hits))
     if explain is not None:
         explain(analysis, found)
-    if unsearched is not None:
-        reply = unsearched
-    elif isinstance(found, AggregateResult):
+    if isinstance(found, AggregateResult):
         reply = await in_thread(_told, kb, analysis, found)
     elif before := before or await in_thread(answered_before, kb, analysis):
         found = replace(found, notes=(*found.notes, before.note))
@@ -356,7 +350,7 @@ def _assemble(
         data_gaps=reply.data_gaps,
         conflicts=reply.conflicts,
         related=reply.related,
-        suggestions=reply.readings,
+        suggestions=reply.suggestions,
         notes=(*turn.notes, *notes_of(analysis, found), *reply.notes),
         relaxed=tuple(one.value for one in found.relaxed),
         limits=limits_of(analysis, found.relaxed),

@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from itertools import chain
 from typing import Literal
 
 from wellread.ask.aggregate.execute import execute
 from wellread.ask.aggregate.facts import facts, said_by
 from wellread.ask.aggregate.read.query import CatalogueQuery, Noun, Topic
 from wellread.ask.aggregate.read.read_catalogue import read_catalogue
-from wellread.ask.aggregate.read.read_walks import ReadWalk, read_walk
+from wellread.ask.aggregate.read.read_walks import read_walk
 from wellread.ask.aggregate.read.result import AggregateResult, amount
 from wellread.ask.retrieve.direct import compare, direct, persona, synthesis
 from wellread.ask.retrieve.ranking import Found, SearchTrace
@@ -41,10 +40,6 @@ OTHER_KINDS = 0.75  # that documents of other kinds are what is asked for
 FEW = 5  # passages, of which one may tell of what no document is filed under
 MOST_DAYS = 3  # of a question that are looked up
 SUBJECT_PASSAGES = 2  # of each document that a question about the graph names
-_TEXTS_TOO = (
-    "no relation of the knowledge graph is called as the question says; texts were searched, "
-    "and the ways show relations of any type"
-)
 
 
 def catalogued(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
@@ -71,23 +66,15 @@ def _of_any_kind(
 ) -> AggregateResult | None:
     """The result; where no document of a kind is about it, with those of other kinds that are.
 
-    A paper may have come as a plain text, of which nobody can tell that it is one: where the base
-    has no paper, "papers" are documents. That there is none is said only after the passages were
-    searched, too: None where one of them holds the topic in other forms.
+    That there is none is said only after the passages were searched, too: None where one of them
+    holds the topic in other forms.
     """
     any_kind, kind = Noun(what=DOCUMENTS, one="document"), query.of.filters
     topic = query.about
-    if query.of.what != DOCUMENTS or not topic:
-        return execute(kb, query, analysis)
-    known = vocabulary_of(kb, analysis.filters.collections)
-    there = known.kinds.intersection(kind.kinds) or known.source_types & {*kind.source_types}
-    if (kind.kinds or kind.source_types) and not there:
-        whole = execute(kb, replace(query, of=any_kind), analysis)
-        result = replace(whole, certainty=min(whole.certainty, OTHER_KINDS)) if whole else None
-        kind = Filters()
-    else:
-        result = execute(kb, query, analysis)
-    if result is None or result.number or query.form not in ("count", "list", "exists"):
+    result = execute(kb, query, analysis)
+    if query.of.what != DOCUMENTS or not topic or result is None or result.number:
+        return result
+    if query.form not in ("count", "list", "exists"):
         return result
     every = execute(kb, replace(query, of=any_kind), analysis) if kind != Filters() else None
     if every is None or not every.number:
@@ -110,66 +97,34 @@ def _is_told(kb: KnowledgeBase, topic: Topic, analysis: Analysis) -> bool:
 
 
 def relational(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
-    """What the graph surely says, else the catalogue or a document, else what the graph may say.
-
-    The walk is read and made once.
-    """
-    read = _walk_in(kb, analysis)
-    result = execute(kb, read.query) if read and read.understood else None
-    found: Found | None = _surely(kb, analysis, read, result)
+    """What relations say where there are some, else the catalogue or a document, else passages."""
+    walked = _walked(kb, analysis)
+    if walked and walked.paths:
+        return _with_passages(kb, analysis, walked)
     for strategy in (catalogued, *OF_RELATIONAL):
-        found = found or strategy(kb, analysis)
-    return found or (_perhaps(kb, analysis, read, result) if read else None)
-
-
-def _perhaps(
-    kb: KnowledgeBase, analysis: Analysis, read: ReadWalk, result: AggregateResult | None
-) -> Found | None:
-    """What the graph says about the entities that the question names.
-
-    Where the graph says nothing, or the question's word for a relation fits none, passages.
-    """
-    if not read.understood:
-        found, guess = direct(kb, analysis), execute(kb, read.query)
-        paths = guess.paths[: guess.number] if guess else ()
-        return replace(found, paths=paths, notes=(_TEXTS_TOO, *found.notes))
-    if result is None:
+        if found := strategy(kb, analysis):
+            return found
+    if walked is None:
         return None
-    if read.query.form == "path" or not result.absent:
-        return _with_passages(kb, analysis, result)
+    if not walked.absent:
+        return _with_passages(kb, analysis, walked)
     found = direct(kb, analysis)
-    note = f"{result.sentence[:1].lower()}{result.sentence[1:-1]}; texts were searched"
+    note = f"{walked.sentence[:1].lower()}{walked.sentence[1:-1]}; texts were searched"
     return replace(found, notes=(note, *found.notes))
 
 
 def clearly_related(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
-    """What the graph says to a question that does not look like it, where nothing is in doubt."""
-    read = _walk_in(kb, analysis)
-    result = execute(kb, read.query) if read and read.understood else None
-    return _surely(kb, analysis, read, result)
+    """What relations say, where the question is understood as one about some that exist."""
+    walked = _walked(kb, analysis)
+    return _with_passages(kb, analysis, walked) if walked and walked.paths else None
 
 
-def _surely(
-    kb: KnowledgeBase, analysis: Analysis, read: ReadWalk | None, result: AggregateResult | None
-) -> AggregateResult | None:
-    """The result where the question is read as one about relations that exist; else None."""
-    if not (read and read.understood and result and result.paths):
-        return None
-    return _with_passages(kb, analysis, result)
-
-
-def _walk_in(kb: KnowledgeBase, analysis: Analysis) -> ReadWalk | None:
-    """The walk that the question asks for; None where it asks for an amount or none is made."""
+def _walked(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
+    """What the walk gives that the question asks for; None where it asks for none, or an amount."""
     if asks_amount(analysis.question) or not kb.settings.features.graph_aware:
         return None
-    return read_walk(kb, analysis)
-
-
-def read_walks(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery]:
-    """The walk through the graph that the question asks for, where every word is understood."""
-    read = read_walk(kb, analysis)
-    if read and (analysis.type == "relational" or read.understood):
-        yield read.query
+    query = read_walk(kb, analysis)
+    return execute(kb, query) if query else None
 
 
 OF_RELATIONAL: tuple[Strategy, ...] = (said_by, facts)
@@ -192,17 +147,12 @@ OF_PASSAGES: frozenset[Strategy] = frozenset({said_by, compare, synthesis, perso
 
 def read_query(kb: KnowledgeBase, analysis: Analysis) -> CatalogueQuery | None:
     """The first catalogue query that the question is read as; None where it is about texts."""
-    queries = chain(read_catalogue(kb, analysis), read_walks(kb, analysis))
-    return next((query for query in queries if _allowed(kb, query)), None)
+    queries = (*read_catalogue(kb, analysis), read_walk(kb, analysis))
+    return next((query for query in queries if query and _allowed(kb, query)), None)
 
 
 def reading(kb: KnowledgeBase, question: Question) -> Analysis:
-    """What ``question`` is read as by itself, its misspelt words put right.
-
-    Raises:
-        RequestError: it is empty or too long.
-        FingerprintError, StoreError, ModelError: a part of the home cannot be used.
-    """
+    """What ``question`` is read as by itself, its misspelt words put right."""
     return read_as(kb, question, vocabulary_of(kb, question.filters.collections))
 
 
@@ -210,9 +160,6 @@ def read_as(kb: KnowledgeBase, question: Question, known: Vocabulary) -> Analysi
     """``reading`` with the words of where it is asked.
 
     A day that it names is a limit where a document of that day is there.
-
-    Raises:
-        RequestError, FingerprintError, StoreError, ModelError: as ``reading``.
     """
     read, changed = respelt(kb, question, known)
     today, asked = date.today(), Filters(collections=question.filters.collections)
@@ -227,12 +174,7 @@ def read_as(kb: KnowledgeBase, question: Question, known: Vocabulary) -> Analysi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
-    """What a model read a question as, in place of the patterns (``planning_call.py``).
-
-    Attributes:
-        query: of the catalogue; None where the question is about texts.
-        failures: what of its reading is not there, in words.
-    """
+    """What a model read a question as, in place of the patterns (``planning_call.py``)."""
 
     query: CatalogueQuery | None = None
     failures: tuple[str, ...] = ()
@@ -258,11 +200,7 @@ class Planned:
 
 
 def find(kb: KnowledgeBase, analysis: Analysis, planned: Planned | None = None) -> Found:
-    """What the strategies of the question's type find: a result of the catalogue, or passages.
-
-    Args:
-        planned: the reading of a model, which takes the place of the patterns'.
-    """
+    """What the strategies of the question's type find: a result of the catalogue, or passages."""
     usual = STRATEGIES.get(analysis.type, (said_by,))
     for strategy in planned.strategies(analysis.type) if planned else usual:
         found = strategy(kb, analysis)

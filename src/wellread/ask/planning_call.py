@@ -115,12 +115,7 @@ SCHEMA: Mapping[str, object] = PlanReply.model_json_schema()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """A question with what a model read of it.
-
-    Attributes:
-        questions: what is asked, one by one; none where no model was asked, or it said nothing.
-        asked: whether a model was.
-    """
+    """A question with what a model read of it."""
 
     turn: Opened
     questions: tuple[PlannedQuestion, ...] = ()
@@ -128,12 +123,7 @@ class Reading:
 
 
 async def planned(kb: KnowledgeBase, turn: Opened, vocabulary: Vocabulary) -> Reading:
-    """``turn`` as a model reads it, where one is to be asked; never raises for a model.
-
-    Raises:
-        RequestError: the question is empty or too long.
-        StoreError, FingerprintError: a part of the home cannot be used.
-    """
+    """``turn`` as a model reads it, where one is to be asked; never raises for a model."""
     if not await to_thread.run_sync(_is_worth_it, kb, turn, vocabulary):
         return Reading(turn=turn)
     usage, reply, name = Usage(), "", ""
@@ -372,11 +362,7 @@ def read_so(
 def _query(
     kb: KnowledgeBase, analysis: Analysis, request: CatalogueRequest, vocabulary: Vocabulary
 ) -> CatalogueQuery:
-    """The query within the limits of the question; every name of it is there.
-
-    Raises:
-        RequestError: it is not.
-    """
+    """The query within the limits of the question; every name of it is there."""
     limits, unknown = limits_in(request.where, vocabulary)
     if unknown:
         raise RequestError(f"nothing is called {', '.join(f'“{one}”' for one in unknown)}")
@@ -389,8 +375,7 @@ def _query(
 def _within(analysis: Analysis, limits: Sequence[Constraint]) -> Analysis:
     """The analysis within ``limits``; where the patterns found one too, its words say nothing."""
     there = {one.filters: one for one in analysis.constraints}
-    documents = [one for one in analysis.constraints if one.kind == "document"]
-    kept = [*documents, *(there.get(one.filters, one) for one in limits)]
+    kept = [there.get(one.filters, one) for one in limits]
     if all(one in kept for one in analysis.constraints):
         return replace(analysis, constraints=tuple(kept))
     subject = without(analysis.question, [one.span for one in kept])

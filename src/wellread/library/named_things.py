@@ -196,10 +196,7 @@ def _unknown(what: str, wanted: str, known: Sequence[str]) -> UnknownNameError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeDocument:
-    """A document with its text, who speaks in it, and the entities that it names.
-
-    Attributes:
-    """
+    """A document with its text, who speaks in it, and the entities that it names."""
 
     listed: ListedDocument
     document: Document

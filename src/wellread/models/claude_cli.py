@@ -95,16 +95,7 @@ class ClaudeCommand:
     def __init__(
         self, settings: GenerationSettings, model: str, environ: Mapping[str, str]
     ) -> None:
-        """Find the program.
-
-        Args:
-            settings: the program's name or path, and the limits.
-            model: the model that the program asks; empty: its own choice.
-            environ: the environment that it gets the needed part of.
-
-        Raises:
-            ModelError: the program is not there.
-        """
+        """Find the program."""
         self._settings = settings
         self._model = model
         self._environ = _needed(environ)
@@ -118,12 +109,7 @@ class ClaudeCommand:
         return f"{CLAUDE_CLI}:{self._model}" if self._model else CLAUDE_CLI
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[Piece, None]:
-        """The reply as the program writes it; token counts are unknown.
-
-        Raises:
-            ModelError: the program failed, could not be started, or wrote nothing.
-            ModelTimeoutError: it was still running after ``settings.timeout`` seconds.
-        """
+        """The reply as the program writes it; token counts are unknown."""
         deadline = asyncio.get_running_loop().time() + self._settings.timeout
         ways = self._ways(prompt)
         for place, way in enumerate(ways):
@@ -212,11 +198,6 @@ class ClaudeCommand:
         """What the program writes to its standard output, as it comes.
 
         The deadline counts around each wait, so the reader's own work is never cancelled.
-
-        Raises:
-            OSError: the program cannot be started.
-            _ProgramError: it failed; raised after all of its output.
-            TimeoutError: it was still running at the deadline.
         """
         command, given = self._command(prompt, way)
         process = await asyncio.create_subprocess_exec(

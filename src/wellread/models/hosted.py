@@ -71,11 +71,7 @@ NO_WORDS = "(no words)"  # some servers refuse an empty message
 
 
 def messages_of(prompt: Prompt, *, marked: bool = False) -> list[ModelMessage]:
-    """The prompt with what was said since.
-
-    Args:
-        marked: whether the server wants a mark behind what other prompts begin with as well.
-    """
+    """The prompt with what was said since."""
     asked: str | list[UserContent] = prompt.user
     if marked and prompt.shared:
         asked = [prompt.user[: prompt.shared], CachePoint(), prompt.user[prompt.shared :]]
@@ -415,10 +411,6 @@ class HostedModel:
         Without tools in the prompt, calls of a tool in the reply are left out, and a reply of
         nothing else is an error. The time limit runs from the call to the last piece, the
         reader's own time included.
-
-        Raises:
-            ModelError: refused, unreachable, cut off, empty, or not the wire format.
-            ModelTimeoutError: no end within ``settings.timeout`` seconds.
         """
         deadline = asyncio.get_running_loop().time() + self._settings.timeout
         thoughts = ThoughtFilter()

@@ -30,12 +30,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Artefact:
-    """A derived file: the folder it lies in, and its name without the hash.
-
-    Attributes:
-        stem: names everything that shapes the content.
-        suffix: file extension with its dot.
-    """
+    """A derived file: the folder it lies in, and its name without the hash."""
 
     folder: Path
     stem: str
@@ -54,9 +49,6 @@ class Artefact:
         """The whole file; built by ``build`` when it is not there.
 
         When several processes or threads start at once, one builds and the others wait for it.
-
-        Raises:
-            ModelError: the folder cannot be written, or another process builds for too long.
         """
         found = self.find()
         if found is not None:
@@ -91,11 +83,7 @@ class Artefact:
 
 
 def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file, in hex.
-
-    Raises:
-        ModelError: the file cannot be read.
-    """
+    """The SHA-256 of a file, in hex."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -113,11 +101,7 @@ MAX_PIECES = 256
 
 
 def model_file(model_path: str) -> Path:
-    """The file that is meant: ``model_path`` itself, or ``model.onnx`` in that folder.
-
-    Raises:
-        ModelError: there is no such file.
-    """
+    """The file that is meant: ``model_path`` itself, or ``model.onnx`` in that folder."""
     path = Path(model_path).expanduser()
     if path.is_dir():
         path = path / FILE
@@ -130,11 +114,7 @@ def model_file(model_path: str) -> Path:
 
 
 def find_weights(model_path: str) -> Path:
-    """The checked model file: ``model_path`` (a file, or a folder with it), or the package's.
-
-    Raises:
-        ModelError: there is no such file, or its hash is not the expected one.
-    """
+    """The checked model file: ``model_path`` (a file, or a folder with it), or the package's."""
     path = model_file(model_path or str(_packaged()))
     found = sha256_of(path)
     if found != SHA256:

@@ -35,11 +35,7 @@ RUN_ERRORS = (
 
 
 def open_session(model: Path | bytes, threads: int) -> Any:
-    """A CPU session over a model file or its bytes; ``threads`` 0 takes all cores.
-
-    Raises:
-        ModelError: onnxruntime refuses the model.
-    """
+    """A CPU session over a model file or its bytes; ``threads`` 0 takes all cores."""
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads or available_cores()
     options.inter_op_num_threads = 1

@@ -56,12 +56,7 @@ Factory = Callable[[ReaderSettings, Head], object]
 
 
 class ReaderByHead:
-    """A reader that asks whoever the settings name.
-
-    Attributes:
-        passages: reads whole passages for a question; None where words and cosines do.
-        reranks: as ``Reader``.
-    """
+    """A reader that asks whoever the settings name."""
 
     def __init__(self, relevance: Ranking, passages: PassageReader | None) -> None:
         self._relevance, self.passages = relevance, passages

@@ -8,10 +8,9 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from wellread.identity import tagged_hash
+from wellread.text.words import visible
 
 FENCE_CHARACTERS = 12
-# Control characters and Unicode "tags" show nothing to a reader, but a model reads them.
-_HIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\U000e0000-\U000e007f]")
 
 
 def fence_of(*parts: str) -> str:
@@ -21,8 +20,7 @@ def fence_of(*parts: str) -> str:
 
 def fenced(text: str, fence: str) -> str:
     """``text`` without hidden characters and without the fence, should it stand there after all."""
-    shown = _HIDDEN.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
-    return re.sub(re.escape(fence), "…", shown, flags=re.IGNORECASE).strip()
+    return re.sub(re.escape(fence), "…", visible(text), flags=re.IGNORECASE).strip()
 
 
 @cache

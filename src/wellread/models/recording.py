@@ -197,15 +197,7 @@ class RecordedModel:
         max_tokens: int,
         tariff: Tariff = LISTED,
     ) -> None:
-        """Wrap ``model``.
-
-        Args:
-            model: the model that is asked.
-            ledger: keeps the books and the budget.
-            purpose: what the calls are for.
-            max_tokens: the most tokens that the model may write in one call.
-            tariff: prices that the settings name.
-        """
+        """Wrap ``model``."""
         self._model = model
         self._ledger = ledger
         self._purpose = purpose
@@ -336,11 +328,7 @@ class RecordedEmbedder:
             self._inside.close()
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
-        """The vectors of the embedder inside; the call is written down whether it fails or not.
-
-        Raises:
-            ModelError: the embedder inside failed.
-        """
+        """The vectors of the embedder inside; the call is written down whether it fails or not."""
         if not texts:
             return self._inside.embed(texts, purpose)
         begun = time.monotonic()

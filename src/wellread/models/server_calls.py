@@ -54,15 +54,7 @@ class RetryingModel:
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Wrap ``model``.
-
-        Args:
-            model: the model that is asked.
-            retries: further tries after the first.
-            patience: seconds after the start of the first try in which a further one may begin.
-            sleep: waits that many seconds.
-            clock: seconds from any fixed point.
-        """
+        """Wrap ``model``."""
         self._model = model
         self._retries = retries
         self._patience = patience

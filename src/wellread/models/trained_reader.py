@@ -31,22 +31,14 @@ Ids = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncodedPair:
-    """A pair as word pieces, shape ``(tokens,)``.
-
-    Attributes:
-        sentence: which sentence of the text each piece belongs to, from 1; 0 for what is asked.
-    """
+    """A pair as word pieces, shape ``(tokens,)``."""
 
     ids: Ids
     sentence: Ids
 
 
 def encode_pair(asked: str, sentences: Sequence[str]) -> EncodedPair:
-    """``[CLS] asked [SEP] text [SEP]``; what is too long loses its end.
-
-    Raises:
-        ModelError: the tokenizer could not be loaded.
-    """
+    """``[CLS] asked [SEP] text [SEP]``; what is too long loses its end."""
     pieces, *told = word_pieces([asked, *sentences[:MOST_SENTENCES]], MOST_TOKENS)
     pieces = pieces[:MOST_ASKED]
     ids = [np.array([CLS]), pieces, np.array([SEP])]
@@ -81,26 +73,8 @@ NO_SENTENCE = -5e3
 """Log odds below this stand where a text has no such sentence, or it was cut off."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairReading:
-    """What the network says of one pair.
-
-    Attributes:
-        answers: log odds that the text answers the question.
-        chosen: log probability of each sentence to be the one that does, together 1; minus
-            infinity for one that was cut off. Shape ``(sentences,)``.
-    """
-
-    answers: float
-    chosen: Scores
-
-
 class TrainedModel:
-    """The network in memory, opened at its first use. Safe to call from several threads.
-
-    Attributes:
-        path: its file.
-    """
+    """The network in memory, opened at its first use. Safe to call from several threads."""
 
     def __init__(self, path: Path | None = None, *, threads: int = 0) -> None:
         """Prepare; ``path`` is another file of the same kind, ``threads`` 0 takes all cores."""
@@ -112,22 +86,16 @@ class TrainedModel:
         """As ``Preparable``."""
         _ = self._session
 
-    def read(self, pairs: Sequence[tuple[str, Sequence[str]]]) -> list[PairReading]:
-        """Read each question together with the sentences of a text, in order.
-
-        Raises:
-            ModelError: the network or its tokenizer cannot be opened or run.
-        """
+    def read(self, pairs: Sequence[tuple[str, Sequence[str]]]) -> list[Reading]:
+        """Read each question together with the sentences of a text, in order."""
         encoded = [encode_pair(asked, sentences) for asked, sentences in pairs]
-        found: dict[int, PairReading] = {}
+        found: dict[int, Reading] = {}
         for batch in batches([len(pair.ids) for pair in encoded]):
             feeds = dict(zip(INPUTS, padded([encoded[at] for at in batch]), strict=True))
             answers, chosen = self._run(feeds)
             for row, at in enumerate(batch):
-                found[at] = PairReading(
-                    answers=float(answers[row]),
-                    chosen=_shares(chosen[row], len(pairs[at][1])),
-                )
+                sentences = _shares(chosen[row], len(pairs[at][1]))
+                found[at] = Reading(answers=float(answers[row]), sentences=sentences)
         return [found[at] for at in range(len(pairs))]
 
     @opened_once
@@ -187,11 +155,7 @@ class TrainedReader:
         self._model.prepare()
 
     def relevance(self, question: str, texts: Sequence[Excerpt]) -> Scores:
-        """The probability that each of ``texts`` answers: that of its best run of sentences.
-
-        Raises:
-            ModelError: the network cannot be opened or run.
-        """
+        """The probability that each of ``texts`` answers: that of its best run of sentences."""
         asked = parse(question).stem_set
         pairs = [
             (place, (question, [*([each.title] if each.title else []), *run]))
@@ -208,13 +172,8 @@ class TrainedReader:
         return chance(best)
 
     def read(self, question: str, texts: Sequence[Sequence[str]]) -> list[Reading]:
-        """Whether each text, given as its sentences, answers ``question``, and which of them does.
-
-        Raises:
-            ModelError: the network cannot be opened or run.
-        """
-        found = self._model.read([(question, text) for text in texts])
-        return [Reading(answers=each.answers, sentences=each.chosen) for each in found]
+        """Whether each text, given as its sentences, answers, and which of the sentences does."""
+        return self._model.read([(question, text) for text in texts])
 
 
 def windows(text: str) -> list[list[str]]:

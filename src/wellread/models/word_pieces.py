@@ -52,19 +52,12 @@ def word_pieces(texts: Sequence[str], max_length: int) -> list[NDArray[np.int32]
     """The first ``max_length`` word piece ids of each text, without ``[CLS]`` and ``[SEP]``.
 
     Safe to call from several threads. A text without a word gives an empty array.
-
-    Raises:
-        ModelError: the tokenizer could not be loaded.
     """
     return [_first_pieces(text, max_length) for text in texts]
 
 
 def count_tokens(text: str) -> int:
-    """The number of word pieces of ``text``, without ``[CLS]`` and ``[SEP]``.
-
-    Raises:
-        ModelError: the tokenizer could not be loaded.
-    """
+    """The number of word pieces of ``text``, without ``[CLS]`` and ``[SEP]``."""
     return sum(len(_pieces(section)) for section in _sections(text, SECTION_CHARACTERS))
 
 

@@ -247,13 +247,6 @@ GIVEN_NAME = r"(?:named|called|dubbed|termed|titled|known as)"
 # --- facts about a document --------------------------------------------------------------------
 # Before a name they only point at it.
 DETERMINERS = frozenset("the a an this that these those our my your".split())
-# What any text has, so that it says nothing of which items are asked for.
-ANY_ITEMS = frozenset(
-    """
-    summary overview gist synopsis outline content subject topic theme agenda section chapter item
-    highlight nutshell tldr point
-    """.split()
-)
 SUMMING_UP = frozenset("summarize summarized sum outline recap describe digest".split())
 # Any of them may be called so, whatever its kind.
 DOCUMENT_NOUNS = frozenset(
@@ -349,11 +342,6 @@ UNITS_ASKED: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = tuple(
 )
 HOW_MANY = _form(r"\bhow many\s+(?P<what>(?:[\w'’-]+\s+){0,3}[\w'’-]+)")
 # Openings of a question that say what to do with a thing, not which thing; and verbs for that.
-ASKS_HOW = _form(
-    r"^\W*(?:(?:please\s+)?(?:explain|tell\s+me|show\s+me)\s+)?"
-    r"(?:how\s+(?:do|does|can|could|should|would)\s+(?:i|we|you|one|someone|somebody|people)\b"
-    r"|how\s+to\b|what\s+(?:are\s+the\s+)?steps\b|what\s+do\s+(?:i|we|you)\s+need\b)"
-)
 
 # --- what is answered from many sources ----------------------------------------------------------
 

@@ -52,9 +52,6 @@ EMPTY_IT = _form(
     r"|\bit\s+(?:(?:takes?|took)(?!\s+place)|seems?|seemed|rains?|rained|snows?|snowed|turns?\s+out)\b"
     r"|\bit\s+mean\s+(?:to|for|that|if|when)\b|\bit\s+costs?\s+to\b|\bhow\s+is\s+it\s+that\b|\bmake\s+it\s+(?:to|big|possible|easy)|\bget\s+over\s+it\b"
 )
-WHICH_OF_WHAT = _form(
-    r"^\W*which(?:\s+ones?)?\s+(?:is|are|was|were|do|does|did|has|have|had)\s+(?!(?:the|an?)\b)"
-)
 TIME_LED = _form(
     r"\b(?:in|during|since|before|after|from|by|until|on|over|for|within)\s+(?:the\s+)?$"
 )

@@ -228,37 +228,6 @@ STANDS_FOR = _form(
     r"(?P<short>[\w-]{2,})\W? (?:stand for|short for|mean)\b",
 )
 
-# --- lists -------------------------------------------------------------------------------------
-
-_END_OF_NOUN = (
-    r"(?=\s+(?:of|for|in|on|at|to|that|by|from|with|behind|after|about|between|under|within|needed"
-    r"|used|do|does|did|is|are|was|were|has|have|had|should|must|can|could|will|would|may|might"
-    r"|there|belong|make|made|[a-z]+ed)\b|\W*$|,)"
-)
-ASKS_LIST = _form(
-    r"^\W*(?:(?:and|so|but)\s+)?(?:(?:on|in|at|from|to|by|for)\s+(?=which\b))?"
-    r"(?:(?:can|could|would)\s+you\s+|please\s+)*"
-    r"(?:(?:list|name|enumerate|give\s+me|show\s+me|tell\s+me)\s+(?:me\s+)?(?:all\s+)?(?:of\s+)?"
-    r"|(?:what|which)\s+(?:all\s+)?(?:are|were)\s+(?:all\s+)?|(?:what|which)\s+(?!is\b|was\b))"
-    r"(?:the\s+|its\s+|their\s+|\S+['’]s?\s+)?(?:different\s+|main\s+)?"
-    rf"(?P<what>(?:[\w'’-]+\s+){{0,4}}?[\w'’-]+){_END_OF_NOUN}"
-)
-ASKS_LIST_OF = _form(
-    r"^\W*what\s+(?:all\s+)?(?:does|do|did|should|must|can)\s+(?!i\b|we\b|you\b|it\b|they\b).+?\s"
-    r"(?:contain|include|consist\s+of|comprise|have|need|require|offer)\b\W*$|\bstep\s+by\s+step\b"
-)
-# Verbs and adjectives that ask to list, and say nothing of what.
-LISTING_VERBS = """
-    list name enumerate give show tell include contain consist comprise have need require offer
-    belong make different main exist used use step-by-step
-    """.split()
-STEPS = "step process procedure method instruction phase stage how-to".split()
-# What looks like a plural and is none, and the other way round.
-NO_PLURALS = frozenset(
-    "this is was does has us process progress status basis analysis business news access address"
-    " class series happens means bias gas loss focus cause".split()
-)
-PLURALS = frozenset("criteria people children data corpora phenomena media men women".split())
 
 # --- what a text says of itself -----------------------------------------------------------------
 
@@ -288,4 +257,3 @@ REFERENCE = _form(
     r"\barxiv\s+preprint\b|\bin\s+proceedings\s+of\b|\bpages\s+\d+\s*[–-]\s*\d+"
     r"|\bcorr,\s*abs/|\bdoi:\s*10\."
 )
-LOOKING_INTO = r"in|from|of|within|inside|by|according\s+to|do|does|did"  # "what does letter 8 say"

@@ -27,7 +27,6 @@ _COUNTS = {word: int(NUMBER_WORDS[word]) for word in list(NUMBER_WORDS)[1:13]} |
     "few": 3,
 }
 _ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "last": 4}
-_WEEKS = {"first": 0, "second": 1, "third": 2, "fourth": 3}
 _THIRDS = {"early": 0, "start": 0, "beginning": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
 
 _MONTH = rf"(?:{'|'.join(MONTHS)}|sept|{'|'.join(name[:3] for name in MONTHS)})\b\.?"
@@ -82,9 +81,7 @@ def expressions_of(text: str, today: date) -> list[Expression]:
 
 
 _SAYS_A_YEAR = re.compile(r"(?:19|20)\d\d")
-_YEARLESS = frozenset(
-    "month quarter days day_month month_day week_month week_day_month week_month_day".split()
-)
+_YEARLESS = frozenset("month quarter days day_month month_day".split())
 
 
 def lacks_year(text: str, one: Expression) -> bool:
@@ -128,26 +125,6 @@ def _days(parts: Mapping[str, str], today: date) -> Period | None:
     if first is None or last is None or first.first > last.last:
         return None
     return Period(first=first.first, last=last.last, grain="week")
-
-
-def _week_of(parts: Mapping[str, str], today: date) -> Period | None:
-    """The week from Monday to Sunday that holds a day."""
-    day = _day(parts, today)
-    if day is None:
-        return None
-    monday = day.first - timedelta(day.first.weekday())
-    return Period(first=monday, last=monday + timedelta(6), grain="week")
-
-
-def _week_of_month(parts: Mapping[str, str], today: date) -> Period:
-    month = _number(parts["month"])
-    passed = month <= today.month
-    whole = month_of(int(parts.get("year", today.year if passed else today.year - 1)), month)
-    last = parts["ordinal"] == "last"
-    first = (
-        whole.last - timedelta(6) if last else whole.first + timedelta(7 * _WEEKS[parts["ordinal"]])
-    )
-    return Period(first=first, last=first + timedelta(6), grain="week")
 
 
 def _month_year(parts: Mapping[str, str], _today: date) -> Period:
@@ -243,18 +220,13 @@ _YR = rf"(?P<year>{_ANY_YEAR})(?!\d)"
 # ruff: noqa: E501 - one form a line reads better than broken ones
 # The first form that fits where it stands is taken, so the longer ones come first.
 _SOURCES: tuple[tuple[str, str, Reader], ...] = (
-    ("week_iso", r"\bweek\s+(?:of|from|beginning|starting)\s+(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)(?!\d)", _week_of),
-    ("week_day_month", rf"\bweek\s+(?:of|from|beginning|starting)\s+(?:the\s+)?(?P<day>\d{{1,2}}){_TH}\s+(?:of\s+)?(?P<month>{_MONTH})(?:,?\s+{_YR})?", _week_of),
-    ("week_month_day", rf"\bweek\s+(?:of|from|beginning|starting)\s+(?P<month>{_MONTH})\s+(?P<day>\d{{1,2}}){_TH}(?![\w%])(?:,?\s+{_YR})?", _week_of),
     ("iso_day", r"(?<!\d)(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)(?!\d)", _day),
     ("dotted_day", r"(?<![\d.])(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})(?!\d)", _day),
     ("iso_month", rf"(?<![\w-])(?P<year>{_ANY_YEAR})-(?P<month>\d\d)(?![\w-])", lambda p, _: _months(int(p["year"]), int(p["month"]), 1, "month") if 1 <= int(p["month"]) <= 12 else None),
     ("quarter_late", rf"(?P<year>{_ANY_YEAR})[\s-]?q(?P<number>[1-4])\b", _quarter),
     ("half_late", rf"(?P<year>{_ANY_YEAR})[\s-]?h(?P<number>[12])\b", lambda p, _: _months(int(p["year"]), 6 * (int(p["number"]) if "number" in p else min(_ORDINALS[p["ordinal"]], 2)) - 5, 6, "quarter")),
     ("years", rf"(?<![\w-])(?P<year>{_ANY_YEAR})\s?[-–—/]\s?(?P<until>(?:19|20)?\d\d)(?![\w-])", _years),
-    ("decade", r"\b(?P<year>(?:19|20)\d0)s\b", lambda p, _: _months(int(p["year"]), 1, 120, "year")),
     ("days", rf"\b(?P<day>\d{{1,2}}){_TH}\s*(?:to|until|till|and|[-–—])\s*(?P<until>\d{{1,2}}){_TH}\s+(?:of\s+)?(?P<month>{_MONTH})(?:,?\s+{_YR})?", _days),
-    ("week_month", rf"\b(?P<ordinal>first|second|third|fourth|last)\s+week\s+(?:of|in)\s+(?P<month>{_MONTH})(?:,?\s+{_YR})?", _week_of_month),
     ("day_month", rf"\b(?P<day>\d{{1,2}}){_TH}\s+(?:of\s+)?(?P<month>{_MONTH})(?:,?\s+{_YR})?", _day),
     ("month_day", rf"\b(?P<month>{_MONTH})\s+(?P<day>\d{{1,2}}){_TH}(?![\w%])(?:,?\s+{_YR})?", _day),
     ("month_year", rf"\b(?:(?P<part>early|mid|late)[\s-])?(?P<month>{_MONTH})(?:,?\s+(?:of\s+)?|/){_YR}", _month_year),
@@ -290,20 +262,12 @@ _CLOCK = re.compile(r"(?:(\d+):)?(\d{1,3}):([0-5]\d(?:\.\d+)?)")
 
 
 def first_moment(text: str) -> datetime:
-    """The first moment of the year, month or day; a full time stands for itself.
-
-    Raises:
-        RequestError: not a date.
-    """
+    """The first moment of the year, month or day; a full time stands for itself."""
     return _bounds(text)[0]
 
 
 def last_moment(text: str) -> datetime:
-    """The last moment of the year, month or day; a full time stands for itself.
-
-    Raises:
-        RequestError: not a date.
-    """
+    """The last moment of the year, month or day; a full time stands for itself."""
     return _bounds(text)[1]
 
 
@@ -314,9 +278,6 @@ def window_of(
 
     Args:
         empty: what to say of a window that ends before it begins, where not the usual.
-
-    Raises:
-        RequestError: a date that is none, or a window that ends before it begins.
     """
     start = first_moment(since) if since else None
     end = last_moment(until) if until else None
@@ -327,11 +288,7 @@ def window_of(
 
 
 def seconds_of(text: str) -> float:
-    """The seconds that a place in a recording stands for.
-
-    Raises:
-        RequestError: it is neither a number of seconds nor ``MM:SS`` nor ``H:MM:SS``.
-    """
+    """The seconds that a place in a recording stands for."""
     plain = text.strip()
     if _SECONDS.fullmatch(plain):
         return float(plain)

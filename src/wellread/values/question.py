@@ -35,7 +35,6 @@ ConstraintKind = Literal[
     "language",
     "taxonomy",
     "collection",
-    "document",
 ]
 
 
@@ -196,11 +195,6 @@ class Analysis:
         for other in others:
             kept &= {name.casefold() for name in other}
         return tuple(name for name in named if name.casefold() in kept) or named
-
-    @property
-    def document_limit(self) -> Constraint | None:
-        """The limit to a document of a series that the question looks into; None without."""
-        return next((one for one in self.constraints if one.kind == "document"), None)
 
     @property
     def parsed(self) -> Text:

@@ -1,4 +1,4 @@
-"""Counts and lists, exact and whole: of documents, entities, relations, stories and values."""
+"""Counts and lists, exact and whole: of documents, entities and values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from itertools import combinations, product
 from wellread.ask.aggregate.read.holding import (
     Request,
     documents_about,
-    nodes_of,
     places_naming,
     places_signed,
 )
@@ -29,9 +28,7 @@ from wellread.ask.aggregate.read.result import (
     there_are,
     value_rows,
 )
-from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.store.catalogue.documents.listings import FIELDS, Entry, Part
-from wellread.store.catalogue.documents.story_records import Story
 
 COVERED = "coverage of the catalogue"
 COVERAGE_COLUMNS = ("Part", "Value", "Documents", "Share")
@@ -62,11 +59,7 @@ def coverage(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
 
 
 def divided(scope: Scope, by: str) -> dict[str, list[str]]:
-    """Each value of ``by`` to the documents of the scope that have it.
-
-    Args:
-        by: a field, "year", "month", "entity_types", or a dimension of the taxonomy.
-    """
+    """Each value of ``by`` to the documents of the scope that have it."""
     found: dict[str, list[str]] = {}
     if by in DATES:
         for entry in scope.entries():
@@ -263,9 +256,6 @@ def count_entities(count: Request) -> Result:
     """Entities of a type or of all, within the limits, about the topic, related as asked."""
     graph = count.scope.kb.catalogue.graph
     nodes = graph.entities(count.scope.collections) if count.scope.collections else []
-    if count.query.related:
-        near = {(node.collection, node.id) for node in count.related()}
-        nodes = [node for node in nodes if (node.collection, node.id) in near]
     names = count.query.of.names
     if names:
         nodes = [node for node in nodes if node.type in names]
@@ -276,72 +266,10 @@ def count_entities(count: Request) -> Result:
         nodes = [node for node in nodes if inside.intersection(node.documents)]
     types = " or ".join(f"'{name}'" for name in names)
     kind = f"entities of the type {types}" if names else "all entities"
-    if count.query.by:
-        return _entities_divided(count, nodes, kind)
     return Result(
         columns=ENTITIES,
         rows=entity_rows(nodes),
         method=kind + count.after_noun + (f": {held.method}" if held else ""),
-    )
-
-
-def _entities_divided(count: Request, nodes: Sequence[EntityNode], kind: str) -> Result:
-    """The entities for each value of what they are divided by, which their documents have."""
-    by, noun = count.query.by[0], count.query.of
-    ids = [known for node in nodes for known in node.documents]
-    groups = divided(count.scope.only(ids), by)
-    sizes = {
-        value: sum(not held.isdisjoint(node.documents) for node in nodes)
-        for value, held in ((value, set(those)) for value, those in groups.items())
-    }
-    return Result(
-        columns=(said(by).capitalize(), noun.many.capitalize()),
-        rows=tuple(
-            Row(cells=(value, amount(sizes[value], noun.one, noun.many)), document_ids=tuple(those))
-            for value, those in groups.items()
-        ),
-        method=f"{kind}{count.suffix}, divided by {said(by)}",
-        number=len(nodes),
-    )
-
-
-def count_relations(count: Request) -> Result:
-    """Relations of all entities by type, or those of one entity."""
-    graph, query = count.scope.kb.catalogue.graph, count.query
-    if query.about is None:
-        edges: dict[str, int] = {}
-        for edge in graph.edges(count.scope.collections or ("",)):
-            edges[edge.type] = edges.get(edge.type, 0) + 1
-        rows = tuple(Row(cells=(kind, f"{number:,}")) for kind, number in sorted(edges.items()))
-        return Result(
-            columns=("Relation", "Number"),
-            rows=rows,
-            method="typed relations between entities, each counted once",
-            number=sum(edges.values()),
-        )
-    near = [
-        one
-        for name in query.about.names
-        for node in nodes_of(count.scope, name)
-        for one in graph.neighbours([node.collection], node.id)
-    ]
-    return Result(
-        columns=("Name", "Relation"),
-        rows=tuple(
-            Row(cells=(one.name, one.relation), document_ids=one.node.documents if one.node else ())
-            for one in near
-        ),
-        method="relations of the entity in either direction, also to what has no entry yet",
-    )
-
-
-def count_relation_types(count: Request) -> Result:
-    """The types of relations."""
-    kinds = count.scope.kb.catalogue.graph.relation_kinds(count.scope.collections or ("",))
-    return Result(
-        columns=("Relation", "Inverse", "Number"),
-        rows=tuple(Row(cells=(one.type, one.inverse, f"{one.edges:,}")) for one in kinds),
-        method="relation types that are declared or in use",
     )
 
 
@@ -368,41 +296,6 @@ def count_values(count: Request) -> Result:
     )
 
 
-def count_stories(count: Request) -> Result:
-    """Stories with an item in the documents that are meant, by their first date."""
-    stories = count.scope.kb.catalogue.stories
-    entries, _ = count.entries()
-    inside: dict[str, list[str]] = {}
-    for known, places in stories.places([entry.id for entry in entries]).items():
-        for place in places:
-            inside.setdefault(place.story_id, []).append(known)
-    told = [one for one in stories.told(list(inside)) if one.collection in count.scope.collections]
-    told.sort(key=lambda story: (story.first_at is None, story.first_at, story.title))
-    rows = tuple(
-        Row(
-            cells=(
-                story.title,
-                day(story.first_at),
-                day(story.last_at),
-            ),
-            document_ids=tuple(dict.fromkeys(inside[story.id])),
-            line=_told(story),
-        )
-        for story in told
-    )
-    return Result(
-        columns=("Story", "First", "Last"),
-        rows=rows,
-        method="stories with an item in the documents that are meant",
-    )
-
-
-def _told(story: Story) -> str:
-    """``Oldwick in the dark (2025-10-15 to 2025-10-24)``."""
-    dates = dict.fromkeys(day(at) for at in (story.first_at, story.last_at) if at)
-    return f"{story.title} ({' to '.join(dates)})" if dates else story.title
-
-
 STRATEGY = "counted in the catalogue"
 MOST_ROWS = 20_000  # of a count; a list has all
 
@@ -426,8 +319,7 @@ def counted(scope: Scope, query: CatalogueQuery) -> AggregateResult:
 
 def _count_documents(count: Request) -> Result:
     """Documents within the limits, about the topic, related as asked."""
-    plain = count.query.about is None and count.query.related is None
-    if plain and not count.query.by and count.query.form == "count":
+    if count.query.about is None and not count.query.by and count.query.form == "count":
         totals = count.scope.kb.catalogue.censuses.totals(count.scope.limits)
         if totals.documents > MOST_ROWS:
             return _very_many(count, totals.documents)
@@ -536,18 +428,6 @@ def _count_mentions(count: Request) -> Result:
     )
 
 
-def _count_passages(count: Request) -> Result:
-    """Indexed passages."""
-    totals = count.scope.kb.catalogue.censuses.totals(count.scope.limits)
-    entries = count.scope.entries()
-    return Result(
-        columns=DOCUMENTS,
-        rows=document_rows(entries),
-        method=f"passages of the {amount(len(entries), 'document', 'documents')}",
-        number=totals.passages,
-    )
-
-
 _COUNTERS: Mapping[What, Callable[[Request], Result]] = {
     "documents": _count_documents,
     "entities": count_entities,
@@ -560,9 +440,5 @@ _COUNTERS: Mapping[What, Callable[[Request], Result]] = {
     "source_type": count_values,
     "entity_types": count_values,
     "dimensions": count_values,
-    "stories": count_stories,
     "mentions": _count_mentions,
-    "relations": count_relations,
-    "relation_types": count_relation_types,
-    "passages": _count_passages,
 }

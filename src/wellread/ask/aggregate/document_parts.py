@@ -1,18 +1,13 @@
-"""The parts of one document: its headings, its beginning, its front, what a paper says it found.
-
-Of a paper only sentences of the abstract, the conclusion and the results that state a result are
-taken; one that states none in words that are known has none here. Nothing is reworded.
-"""
+"""The parts of one document: its headings, its lists, its beginning, its front, its abstract."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 from wellread.text.english_questions import BACK_MATTER, PRESENTING, RESULTING
-from wellread.text.parsed import parse
 from wellread.text.sentences import lead_of, sentence_spans, shortened
 from wellread.text.tokens import tokens_of
 from wellread.types import Document, HeadingMark, Span
@@ -71,15 +66,6 @@ class Parts:
         text, end = self._document.text, self.end(mark)
         line = text.find("\n", mark.start, end)  # a numbered heading is no item
         return items_in(text, Span(start=line if line >= 0 else mark.start, end=end))
-
-    def called(self, stems: Set[str], least: float) -> HeadingMark | None:
-        """The section made of items whose heading has the most of ``stems``, ``least`` of them."""
-        best, most = None, 0
-        for mark in self.headings():
-            held = len(stems & parse(bare(mark.path[-1])).stem_set)
-            if held > most and held >= least and self.items(mark):
-                best, most = mark, held
-        return best
 
     def after(self, mark: HeadingMark) -> Span | None:
         """The first sentence under a heading."""

@@ -18,7 +18,7 @@ from wellread.ask.aggregate.read.result import (
     Scope,
 )
 from wellread.ask.aggregate.walk_result import listing
-from wellread.ask.retrieve.relax import Within, both, search_within
+from wellread.ask.retrieve.relax import Within, search_within
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.text.names import plural
@@ -40,12 +40,7 @@ Pair = tuple[str, str]  # dimension and value
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Candidate:
-    """An entity with what speaks for it.
-
-    Attributes:
-        hit: the best passage of its document.
-        strong: whether search alone is reason enough to list it.
-    """
+    """An entity with what speaks for it."""
 
     node: EntityNode
     score: float
@@ -53,14 +48,8 @@ class _Candidate:
     strong: bool = False
 
 
-def entity_list(
-    scope: Scope, query: CatalogueQuery, asked: Analysis | None
-) -> AggregateResult | None:
-    """The entities that fit, best first; None where there are none.
-
-    Args:
-        asked: the question that the query was read from, by whose words they are ranked.
-    """
+def entity_list(scope: Scope, query: CatalogueQuery, asked: Analysis) -> AggregateResult | None:
+    """The entities that fit, best first; None where there are none."""
     kb = scope.kb
     nodes = _allowed(scope, query)
     if not nodes:
@@ -68,9 +57,6 @@ def entity_list(
     assigned = _assigned(kb, nodes)
     values = _values(query)
     exhaustive = bool(values or query.of.names) and not query.about
-    asked = asked or Analysis(
-        question=_words(query), type="exploratory", terms=(), names=(), filters=_filters(scope)
-    )
     text = asked.subject or asked.question
     if query.about:
         text = query.about.names[0].phrase
@@ -94,20 +80,6 @@ def entity_list(
         failures=within[-1].failures,
         traces=tuple(made for one in within for made in one.traces),
     )
-
-
-def _words(query: CatalogueQuery) -> str:
-    said = [name.phrase for name in query.about.names] if query.about else []
-    return " ".join(said or [query.of.many, *(value for _, value in _values(query))])
-
-
-def _filters(scope: Scope) -> Filters:
-    """The limits of a scope as one; its collections where they cannot be joined."""
-    border, *others = scope.limits
-    joined: Filters | None = border
-    for limits in others:
-        joined = both(joined, limits) if joined else None
-    return joined or border
 
 
 def _values(query: CatalogueQuery) -> list[Pair]:

@@ -68,18 +68,16 @@ class AboutBody(Given):
 
 
 class HopBody(Given):
-    """One step through the graph; without relations or a field, over any relation."""
+    """One step through the graph; without relations, over any relation."""
 
     relations: Names = ()
     side: Direction = Field(default="out", description="from the entity, to it, or both")
-    field: str = Field(default="", description="a field: to all that share a value of it")
     types: Names = Field(default=(), description="of what stands at its end")
 
     def hop(self) -> Hop:
         """The same for the catalogue."""
         return Hop(
             senses=tuple(Sense(type=name, side=self.side) for name in self.relations),
-            attribute=self.field,
             types=frozenset(self.types),
         )
 
@@ -106,11 +104,7 @@ class WhereBody(Given):
     fields: dict[str, Names] = Field(default_factory=dict, description="field to its values")
 
     def filters(self) -> Filters:
-        """The same for the catalogue.
-
-        Raises:
-            RequestError: a window of time that ends before it begins.
-        """
+        """The same for the catalogue."""
         since, until = window_of(
             self.from_ or None,
             self.to or None,
@@ -145,7 +139,6 @@ class CatalogueRequest(Given):
 
 DATE = "Date"  # the column of documents that has it
 BY_THE_WORD = 0.75  # that the first text with a word is the first that is about the thing
-NONE_MARKED = 0.75  # that none is there where none is marked as what is asked for
 
 _FORMS = {
     "count": counted,
@@ -161,23 +154,17 @@ _FORMS = {
 def execute(
     kb: KnowledgeBase, query: CatalogueQuery, asked: Analysis | None = None
 ) -> AggregateResult | None:
-    """The result of ``query``; None where the catalogue has nothing to tell of it.
-
-    Args:
-        asked: the question that the query was read from, by whose words entities are ranked.
-    """
-    if query.order == "newest" and (query.about or query.related):
+    """The result of ``query``; None where the catalogue has nothing to tell of it."""
+    if query.order == "newest" and query.about:
         query = replace(query, order="latest")  # of those, and not of all there are
     dated = query.order == "newest"
     where = [replace(one, published_from=None, published_to=None) for one in query.where]
-    whole = scope = scope_of(kb, where if dated else query.where)
+    scope = scope_of(kb, where if dated else query.where)
     if query.of.filters != Filters():
-        scope = whole.within(query.of.filters)
+        scope = scope.within(query.of.filters)
     result = _worked_out(scope, query, asked)
     if result is None:
         return None
-    if query.form in ("count", "list") and result.number == 0 and scope is not whole:
-        result = _none_marked(whole, query, result)
     result = replace(
         result,
         relaxed=(*query.relaxed, *result.relaxed),
@@ -186,22 +173,6 @@ def execute(
     if query.order == "newest":
         return result
     return _edge(_cut(_ordered(result, query.order), query.limit), query)
-
-
-def _none_marked(whole: Scope, query: CatalogueQuery, result: AggregateResult) -> AggregateResult:
-    """A count of nothing with what there is instead: what is asked for may be marked otherwise."""
-    if query.of.what != "documents" or query.about or query.related:
-        return result
-    kinds = whole.kb.catalogue.censuses.sizes(("kind",), whole.limits)
-    if not kinds:
-        return result
-    number = sum(kinds.values())
-    parts = ", ".join(f"{size:,} of the kind {kind}" for (kind,), size in kinds.items())
-    said = "".join(f" {part}" for part in whole.said)
-    documents = "The only document" if number == 1 else f"None of {number:,} documents"
-    verb = "is not" if number == 1 else "is"
-    sentence = f"{documents}{said} {verb} marked as “{query.of.one}”: {parts}."
-    return replace(result, sentence=sentence, certainty=NONE_MARKED)
 
 
 def _edge(result: AggregateResult, query: CatalogueQuery) -> AggregateResult | None:
@@ -231,7 +202,7 @@ def _worked_out(
         return _FORMS[query.form](scope, query)
     if query.order == "newest":
         return newest(scope, query)
-    if query.order == "relevance":
+    if query.order == "relevance" and asked:
         return entity_list(scope, query, asked)
     return counted(scope, query)
 
@@ -263,9 +234,6 @@ def query_of(
 ) -> CatalogueQuery:
     """The query that the fields describe.
 
-    Args:
-        where: limits in place of those among the fields.
-
     Raises:
         QueryError: a field names what is not there, or some do not go together.
         UnknownCollectionError: a limit names a collection that does not exist.
@@ -289,7 +257,7 @@ def query_of(
         )
         if about
         else None,
-        related=_walk(kb, asked.form, related, collections) if related else None,
+        related=_walk(kb, related, collections) if related else None,
         where=(limits,),
         by=asked.by,
         order=asked.order,
@@ -311,7 +279,7 @@ def worked_out(
     return result or AggregateResult(kind="list", sentence=nothing, number=0, absent=True)
 
 
-def _walk(kb: KnowledgeBase, form: Form, related: RelatedBody, collections: Sequence[str]) -> Walk:
+def _walk(kb: KnowledgeBase, related: RelatedBody, collections: Sequence[str]) -> Walk:
     graph, types = kb.catalogue.graph, vocabulary_of(kb, collections).entity_types
     for name in related.names:
         if not collections or not graph.resolve(collections, name):
@@ -322,10 +290,9 @@ def _walk(kb: KnowledgeBase, form: Form, related: RelatedBody, collections: Sequ
     relations = [name for hop in related.hops for name in hop.relations]
     _check("related", relations, [name for name in known if not name.startswith("←")])
     _check("related", (name for hop in related.hops for name in hop.types), sorted(types))
-    usual = (Hop(senses=()),) if form in ("count", "list") else ()
     return Walk(
         starts=tuple(Name(phrase=name) for name in related.names),
-        hops=tuple(hop.hop() for hop in related.hops) or usual,
+        hops=tuple(hop.hop() for hop in related.hops),
         all_of=related.every,
     )
 
@@ -339,11 +306,7 @@ def _noun(word: str, known: dict[str, Noun]) -> Noun:
 
 
 def _check(name: str, given: Iterable[str], allowed: Iterable[str]) -> None:
-    """Refuse what is not allowed.
-
-    Raises:
-        QueryError: names the field and what is allowed.
-    """
+    """Refuse what is not allowed."""
     there = list(allowed)
     for one in given:
         if one not in there:

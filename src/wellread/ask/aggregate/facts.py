@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cache
 
 from wellread.ask.aggregate.document_parts import (
     Parts,
@@ -25,23 +24,21 @@ from wellread.ask.aggregate.read.result import (
     limits_of,
     scope_of,
 )
-from wellread.ask.understand.mentions import LIKELY, SURE, Meant
-from wellread.ask.understand.question_parts import asked_items, defines, without
+from wellread.ask.understand.mentions import LIKELY
+from wellread.ask.understand.question_parts import defines
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.listings import Entry
-from wellread.text.english_common import ANY_ITEMS
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans, shortened
 from wellread.text.tokens import ARTICLES, key_of
-from wellread.types import Document, PageMark, Span, TimeMark
-from wellread.values.locators import Marks, format_time
+from wellread.types import Document, Span
+from wellread.values.locators import Marks
 from wellread.values.question import Analysis
 
 STRATEGY = "facts of the catalogue"
 MOST_TOLD = 25  # documents, one line each
 KEY_SENTENCES = 3  # of an abstract
 DEFINED_WITHIN, DEFINING = 6, 2  # sentences of an entity that are looked at, and told
-NAMING = 0.5  # of the words asked for, in the heading of the section that is meant
 FEWEST_POINTS = 3  # numbered, of a text without headings that consists of them
 MOST_HEARD, MOST_TURNS = 3, 5  # documents, and turns of each, of what somebody says
 LONGEST_TURN = 600  # characters
@@ -50,9 +47,6 @@ MOST_ITEMS = 14  # that are told by a sentence each; of more only their names
 
 def facts(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
     """The answer to a question for a fact of the catalogue; None for any other question."""
-    section = _section(kb, analysis)
-    if section is not None:
-        return section
     asked = read_fact(kb, analysis)
     if asked is None or (asked.fact == "definition" and kb.model is not None):
         return None  # a model defines from several passages
@@ -90,24 +84,6 @@ def said_by(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
         rows=tuple(rows),
         method=f"the longest turns of {names} in the newest documents in which they speak",
     )
-
-
-def _section(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
-    """The items of a section of the one document that the question looks into."""
-    limit = analysis.document_limit
-    if limit is None or len(limit.filters.document_ids) != 1:
-        return None
-    question = without(analysis.question, [limit.span])
-    items = asked_items(question)
-    if items is None:
-        return None
-    said = parse(question).stem_set - _any_items()
-    needed = NAMING * len(items - _any_items())
-    scope = scope_of(kb, limits_of(analysis))
-    entries = tuple(scope.entries())
-    meant = Meant(entries=entries, certainty=SURE, exact=True)
-    rows = [row for one in _tellers(kb, entries) for row in one.section(said, needed)]
-    return _told(FactAsked(fact="items", meant=meant), rows, _heading(entries, 1) if rows else "")
 
 
 def _defined(asked: FactAsked, tellers: Sequence[_Teller]) -> AggregateResult | None:
@@ -224,12 +200,6 @@ class _Teller:
                 day(when),
             )
             shown = next((place for one in forms if (place := self.parts.front(one))), None)
-        elif fact == "length":
-            said, shown = self._length()
-        elif fact == "title":
-            return [self._row(f"“{document.title}”", self.parts.front(document.title))]
-        elif fact == "source":
-            said = f"is from {document.url or document.uri}"
         if not said:
             return []
         line = f"“{document.title}” {said}."
@@ -246,22 +216,6 @@ class _Teller:
             return longer[0] if len(longer) == 1 else name
 
         return tuple(dict.fromkeys(map(whole, heard))) or authors
-
-    def _length(self) -> tuple[str, Span | None]:
-        """How long it is, and where it ends."""
-        marks = self.document.marks
-        times = [mark for mark in marks if isinstance(mark, TimeMark)]
-        if times:
-            last = max(times, key=lambda mark: mark.finish or mark.begin)
-            end = format_time(last.finish or last.begin)
-            return f"is {end} long", Span(start=last.start, end=last.end)
-        pages = [mark for mark in marks if isinstance(mark, PageMark)]
-        if pages:
-            last_page = max(pages, key=lambda mark: mark.page)
-            span = Span(start=last_page.start, end=last_page.end)
-            return f"has {amount(last_page.page, 'page', 'pages')}", span
-        words = len(self.document.text.split())
-        return (f"has {words:,} words" if words else ""), None
 
     # --- what it is about ---
 
@@ -334,15 +288,6 @@ class _Teller:
         tell = lead_of_item if len(found) > MOST_ITEMS else first_of
         return [self._row(f"{section}: {tell(span.of(text))}", span) for section, span in found]
 
-    def section(self, stems: Set[str], least: float) -> list[Row]:
-        """The items of the section that is asked for: "the code changes in newsletter 80"."""
-        mark = self.parts.called(stems, least)
-        if mark is None:
-            return []
-        text, items = self.document.text, self.parts.items(mark)
-        tell = lead_of_item if len(items) > MOST_ITEMS else first_of
-        return [self._row(tell(span.of(text)), span) for span in items]
-
     def _row(self, line: str, span: Span | None) -> Row:
         place = Place(document_id=self.entry.id, version=self.version, span=span) if span else None
         return Row(
@@ -366,9 +311,3 @@ def _tellers(kb: KnowledgeBase, entries: Sequence[Entry]) -> list[_Teller]:
         for entry, document in zip(entries, documents, strict=True)
         if document is not None and entry.id in live
     ]
-
-
-@cache
-def _any_items() -> frozenset[str]:
-    """The stems of the words for the items of any text."""
-    return parse(" ".join(ANY_ITEMS)).stem_set

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from rapidfuzz import fuzz, process, utils
 
-from wellread.ask.aggregate.counts import empty_cells
-from wellread.ask.aggregate.read.holding import documents_about, holding, nodes_of, places_naming
+from wellread.ask.aggregate.counts import coverage, empty_cells
+from wellread.ask.aggregate.read.holding import documents_about, holding, places_naming
 from wellread.ask.aggregate.read.query import CatalogueQuery, Noun, Topic
 from wellread.ask.aggregate.read.result import (
     DOCUMENTS,
@@ -19,30 +19,22 @@ from wellread.ask.aggregate.read.result import (
     document_rows,
 )
 from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.store.catalogue.documents.listings import Entry, Part
-from wellread.store.catalogue.documents.name_records import ALIAS_WORD, VALUE, WORD
+from wellread.store.catalogue.documents.listings import Entry
+from wellread.store.catalogue.documents.name_records import ALIAS_WORD, WORD
 from wellread.text.parsed import parse
 from wellread.text.tokens import key_of
-from wellread.text.words import stem
 from wellread.types import Filters
 
 STRATEGY = "looked through everything"
 MOST_ALIKE = 5
-LEAST_ALIKE = 80.0  # of 100, of words
 LEAST_ALIKE_NAME = 65.0
 SHORTEST_WORD = 4
 SAME_START = 2  # letters that a misspelt word begins with all the same
-PARTS: tuple[Part, ...] = ("kind", "year")
 
 
 def exists(scope: Scope, query: CatalogueQuery) -> AggregateResult:
     """What there is on the topic or within the limits; of nothing, what is near to it."""
     return _there_is(scope, query.about, query.of) if query.about else _there_is_within(scope)
-
-
-def missing(scope: Scope, query: CatalogueQuery) -> AggregateResult:
-    """What is lacking on the topic, or altogether."""
-    return _missing_on(scope, query.about) if query.about else _missing_overall(scope)
 
 
 # --- is there anything -----------------------------------------------------------------------
@@ -138,11 +130,7 @@ def _called(people: Sequence[str], phrase: str) -> tuple[str, ...]:
 
 
 def _nearby(scope: Scope, phrase: str, apart: tuple[str, ...] = ()) -> list[Row]:
-    """Rows of what is near to ``phrase``.
-
-    Args:
-        apart: documents that hold its words, but not as a phrase.
-    """
+    """Rows of what is near to ``phrase``."""
     rows = _alike_names(scope, phrase)
     if apart:
         rows.append(
@@ -153,7 +141,6 @@ def _nearby(scope: Scope, phrase: str, apart: tuple[str, ...] = ()) -> list[Row]
         )
     terms = [term for term in parse(phrase).terms if len(term) >= SHORTEST_WORD]
     held = {term: holding(scope, term).counts for term in terms} if len(terms) > 1 else {}
-    rows += _alike_words(scope, [term for term in terms if not _stands(scope, term, held)])
     rows += [
         Row(
             cells=(term, f"a word of it, in {_documents(len(counts))}"),
@@ -170,7 +157,11 @@ def _alike_names(scope: Scope, phrase: str) -> list[Row]:
     found = _called_like(scope, (WORD, ALIAS_WORD), parse(phrase).terms)
     nodes = scope.kb.catalogue.graph.described_by([entry.id for entry in found])
     likeness = [
-        max(_likeness(phrase, one) for one in (node.title, *node.aliases)) for node in nodes
+        max(
+            fuzz.token_sort_ratio(phrase, one, processor=utils.default_process)
+            for one in (node.title, *node.aliases)
+        )
+        for node in nodes
     ]
     alike = [pair for pair in zip(likeness, nodes, strict=True) if pair[0] >= LEAST_ALIKE_NAME]
     alike.sort(key=lambda pair: (-pair[0], pair[1].title))
@@ -180,48 +171,6 @@ def _alike_names(scope: Scope, phrase: str) -> list[Row]:
             document_ids=node.documents,
         )
         for _, node in alike[:MOST_ALIKE]
-    ]
-
-
-def _likeness(phrase: str, name: str) -> float:
-    """How much a name is like the phrase as a whole, of 100."""
-    return fuzz.token_sort_ratio(phrase, name, processor=utils.default_process)
-
-
-def _stands(scope: Scope, term: str, held: Mapping[str, Mapping[str, int]]) -> bool:
-    """Whether the material has the word as it is spelt: then no other spelling was meant."""
-    if held.get(term):
-        return True
-    return scope.limited and bool(holding(scope.unlimited(), term).counts)
-
-
-def _alike_words(scope: Scope, terms: Sequence[str]) -> list[Row]:
-    """Words of titles and values of the taxonomy that look like one of ``terms``."""
-    places: dict[str, dict[str, None]] = {}
-    for entry in _called_like(scope, (WORD,), terms):
-        for word in parse(entry.title).terms:
-            places.setdefault(word, {})[entry.id] = None
-    valued = [entry.id for entry in _called_like(scope, (VALUE,), terms)]
-    inside = scope.only(valued).limits
-    for (_, value), ids in scope.kb.catalogue.censuses.taxonomy(inside).items() if valued else ():
-        places.setdefault(value.casefold(), {}).update(dict.fromkeys(ids))
-    found: dict[str, float] = {}
-    for term in terms:
-        for word, likeness, _ in process.extract(
-            term, places.keys(), scorer=fuzz.ratio, limit=MOST_ALIKE, score_cutoff=LEAST_ALIKE
-        ):
-            if stem(word) != stem(term):
-                found[word] = max(likeness, found.get(word, 0.0))
-    best = sorted(found, key=lambda word: (-found[word], word))[:MOST_ALIKE]
-    return [
-        Row(
-            cells=(
-                word,
-                f"a similar word, in the title or taxonomy of {_documents(len(places[word]))}",
-            ),
-            document_ids=tuple(places[word]),
-        )
-        for word in best
     ]
 
 
@@ -251,59 +200,13 @@ def _documents(number: int) -> str:
 # --- what is missing -------------------------------------------------------------------------
 
 
-def _missing_on(scope: Scope, topic: Topic) -> AggregateResult:
-    """Kinds and years without the topic, relations to what has no entry, empty dimensions."""
-    catalogue = scope.kb.catalogue
-    held = documents_about(scope, topic)
-    about = scope.only(sorted(held.counts)).entries()
-    names = topic.quoted
-    kinds, years = (
-        {value for (value,) in catalogue.censuses.sizes((part,), scope.limits) if value}
-        for part in PARTS
-    )
-    rows = [
-        Row(cells=(f"{kind} about {names}", "there is none"))
-        for kind in sorted(kinds - {entry.kind for entry in about})
-    ]
-    of_topic = {f"{entry.published_at:%Y}" for entry in about if entry.published_at}
-    rows += [
-        Row(cells=(year, f"no document of this year is about {names}"))
-        for year in sorted(years - of_topic)
-    ]
-    dimensions = {name for name, _ in catalogue.censuses.taxonomy_sizes(scope.limits)}
-    for node in (node for name in topic.names for node in nodes_of(scope, name)):
-        rows += [
-            Row(
-                cells=(one.name, f"named as “{one.relation}” by {node.title}, but has no entry"),
-                document_ids=node.documents,
-            )
-            for one in catalogue.graph.neighbours([node.collection], node.id)
-            if not one.known
-        ]
-        own = catalogue.censuses.taxonomy(scope.only(node.documents).limits)
-        filled = {name for name, _ in own}
-        rows += [
-            Row(cells=(f"{name} of {node.title}", "no value"), document_ids=node.documents)
-            for name in sorted(dimensions - filled)
-            if filled
-        ]
-    there = amount(len(about), "document is", "documents are")
-    return AggregateResult(
-        strategy=STRATEGY,
-        kind="gap",
-        sentence=f"{there} about {names}; {amount(len(rows), 'thing is', 'things are')} missing.",
-        number=len(rows),
-        columns=("Missing", "Why"),
-        rows=tuple(rows),
-        method=(
-            f"{held.method}, compared with all documents in {scope.where}: kinds and years "
-            "without one, relations to things without an entry, dimensions without a value"
-        ),
-    )
+def missing(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
+    """Cells of the taxonomy without a document, and names in relations without an entry.
 
-
-def _missing_overall(scope: Scope) -> AggregateResult:
-    """Cells of the taxonomy without a document, and names in relations without an entry."""
+    On a topic, how what there is of it divides.
+    """
+    if query.about:
+        return coverage(scope, query)
     graph = scope.kb.catalogue.graph
     rows = [
         Row(cells=(" · ".join(values), f"no document has both ({' × '.join(names)})"))

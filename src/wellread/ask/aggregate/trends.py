@@ -247,11 +247,7 @@ _Told = tuple[datetime, Story, frozenset[str] | None]
 
 
 def newest(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
-    """The newest stories or documents within the limits; None without any.
-
-    Args:
-        scope: within the limits of the query, but for its time.
-    """
+    """The newest stories or documents within the limits; None without any."""
     time = _time_of(query.where)
     most = query.limit or MOST
     stories = query.of.what == "stories"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -12,7 +12,7 @@ from wellread.ask.aggregate.read.read_walks import related_both_ways
 from wellread.ask.aggregate.read.result import AggregateResult, Row, Scope
 from wellread.store.catalogue.documents.entity_graph import MOST_HOPS, Graph
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
-from wellread.store.catalogue.documents.relation_network import Direction, Edge, Neighbour, Path
+from wellread.store.catalogue.documents.relation_network import Direction, Neighbour, Path
 from wellread.text.english import PARTICIPLES, PREPOSITIONS
 from wellread.text.names import plural
 from wellread.types import Filters
@@ -22,8 +22,6 @@ MOST_NODES = 5_000  # that one hop starts from
 MOST_BETWEEN = 10
 LOOKED_AT = 100  # ways between two entities, to choose the telling ones from
 _SIDES: tuple[Direction, ...] = ("out", "in")
-
-Attributes = Mapping[str, Mapping[str, Sequence[str]]]  # dimension, value → document ids
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,15 +66,9 @@ class _Front:
     cut: bool = False
 
 
-def walk(
-    graph: Graph, asked: Walk, starts: Sequence[Sequence[EntityNode]], attributes: Attributes
-) -> Walked:
-    """Follow the hops from the entities that each name may mean.
-
-    Args:
-        attributes: the dimensions that the hops name, with the documents of each value.
-    """
-    fronts = [[_from(graph, node, asked.hops, attributes) for node in group] for group in starts]
+def walk(graph: Graph, asked: Walk, starts: Sequence[Sequence[EntityNode]]) -> Walked:
+    """Follow the hops from the entities that each name may mean."""
+    fronts = [[_from(graph, node, asked.hops) for node in group] for group in starts]
     useful = tuple(
         tuple(node for node, front in zip(group, row, strict=True) if front.reached) or tuple(group)
         for group, row in zip(starts, fronts, strict=True)
@@ -84,7 +76,7 @@ def walk(
     per_name = [_union(front.reached for front in row) for row in fronts]
     named = {(node.collection, node.id) for group in starts for node in group}
     merged = _intersection(per_name) if asked.all_of else _union(per_name)
-    again = len(asked.hops) > 1 or asked.all_of or any(hop.attribute for hop in asked.hops)
+    again = len(asked.hops) > 1 or asked.all_of
     found = [one for key, one in merged.items() if not (again and key in named)]
     return Walked(
         starts=useful,
@@ -150,7 +142,7 @@ def _degree(path: Path, degrees: Mapping[EntityKey, int]) -> int:
     )
 
 
-def _from(graph: Graph, start: EntityNode, hops: Sequence[Hop], attributes: Attributes) -> _Front:
+def _from(graph: Graph, start: EntityNode, hops: Sequence[Hop]) -> _Front:
     origin = Reached(
         collection=start.collection,
         name=start.title,
@@ -162,8 +154,8 @@ def _from(graph: Graph, start: EntityNode, hops: Sequence[Hop], attributes: Attr
         here = [one for one in front.reached.values() if one.node is not None]
         front = _Front(cut=front.cut or len(here) > MOST_NODES)
         for one in here[:MOST_NODES]:
-            for steps in _ways(graph, one, hop, attributes):
-                _add(front.reached, one, steps)
+            for step in _steps(graph, one.node, hop) if one.node else ():
+                _add(front.reached, one, step)
         front.reached = _fitting(front.reached, hop.types)
     return front
 
@@ -172,15 +164,6 @@ def _fitting(reached: dict[EntityKey, Reached], types: frozenset[str]) -> dict[E
     if not types:
         return reached
     return {key: one for key, one in reached.items() if one.node and one.node.type in types}
-
-
-def _ways(
-    graph: Graph, one: Reached, hop: Hop, attributes: Attributes
-) -> Iterator[tuple[Neighbour, ...]]:
-    if one.node is not None and hop.attribute:
-        yield from _alike(graph, one.node, hop.attribute, attributes)
-    elif one.node is not None:
-        yield from ((step,) for step in _steps(graph, one.node, hop))
 
 
 def _steps(graph: Graph, node: EntityNode, hop: Hop) -> list[Neighbour]:
@@ -195,46 +178,11 @@ def _steps(graph: Graph, node: EntityNode, hop: Hop) -> list[Neighbour]:
     ]
 
 
-def _alike(
-    graph: Graph, node: EntityNode, dimension: str, attributes: Attributes
-) -> Iterator[tuple[Neighbour, ...]]:
-    """To every entity that has a value of the dimension in common, over that value."""
-    values = attributes.get(dimension, {})
-    mine = [value for value, held in values.items() if set(held) & set(node.documents)]
-    for value in mine:
-        wanted = set(values[value])
-        there = _value_step(node, dimension, value, out=True)
-        for other in graph.entities([node.collection]):
-            if other.id != node.id and wanted & set(other.documents):
-                back = _value_step(other, dimension, value, out=False)
-                yield (there, back)
-
-
-def _value_step(node: EntityNode, dimension: str, value: str, *, out: bool) -> Neighbour:
-    """A step to a value of the taxonomy, or back from it; the value is no entity."""
-    edge = Edge(
-        collection=node.collection,
-        type=dimension,
-        source=node.id,
-        target=value,
-        inverse=f"← {dimension}",
-        known=False,
-    )
-    return Neighbour(
-        relation=dimension if out else edge.inverse,
-        direction="out" if out else "in",
-        name=value if out else node.title,
-        node=None if out else node,
-        edge=edge,
-    )
-
-
-def _add(reached: dict[EntityKey, Reached], one: Reached, steps: tuple[Neighbour, ...]) -> None:
-    end = steps[-1]
+def _add(reached: dict[EntityKey, Reached], one: Reached, end: Neighbour) -> None:
     collection = one.collection
     key = (collection, end.node.id if end.node else end.name)
     path = one.paths[0]
-    way = Path(start=path.start, steps=(*path.steps, *steps))
+    way = Path(start=path.start, steps=(*path.steps, end))
     before = reached.get(key)
     paths = (*before.paths, way) if before else (way,)
     reached[key] = Reached(collection=collection, name=end.name, node=end.node, paths=paths)
@@ -299,10 +247,8 @@ def hops_sentence(
     if asked.all_of:
         return f"{listing(names)} have {count} in common{_over(asked)}: {found}."
     if len(asked.hops) == 1 and reached:
-        hop, step = asked.hops[0], reached[0].paths[0].steps[-1]
+        step = reached[0].paths[0].steps[-1]
         relations = {one.relation for r in reached for p in r.paths for one in p.steps}
-        if hop.attribute:
-            return f"{listing(names)} shares {_plain(hop.attribute)} with {count}: {found}."
         if len(relations) == 1 and len(names) == 1:
             return _one_relation(names[0], step, count, found)
         return f"{listing(names)} is related to {count}: {found}."
@@ -386,8 +332,7 @@ def _plain(name: str) -> str:
 def hop_words(hops: Sequence[Hop]) -> str:
     """The relations that the hops follow, for the method of a result."""
     said = [
-        hop.attribute
-        or ", ".join(f"{_plain(sense.type)} ({_SIDE_WORDS[sense.side]})" for sense in hop.senses)
+        ", ".join(f"{_plain(sense.type)} ({_SIDE_WORDS[sense.side]})" for sense in hop.senses)
         or "any relation"
         for hop in hops
     ]
@@ -411,25 +356,11 @@ def walked(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
         return None
     if query.form == "path":
         return _connected(scope, asked, starts) if all(starts) else None
-    made = walk(scope.kb.catalogue.graph, asked, starts, _attributes(scope, asked, starts))
+    made = walk(scope.kb.catalogue.graph, asked, starts)
     reached, relaxed = _within_limits(scope, query, made.reached)
     if not reached:
         return _nothing(asked, starts)
     return replace(_answers(asked, made, reached), relaxed=relaxed)
-
-
-def _attributes(scope: Scope, asked: Walk, starts: Nodes) -> Attributes:
-    """The documents of each value of the dimensions that the hops go over."""
-    wanted = {hop.attribute for hop in asked.hops if hop.attribute}
-    if not wanted:
-        return {}
-    inside = tuple(dict.fromkeys(node.collection for group in starts for node in group))
-    found: dict[str, dict[str, list[str]]] = {}
-    taxonomy = scope.kb.catalogue.censuses.taxonomy([Filters(collections=inside)])
-    for (dimension, value), held in taxonomy.items():
-        if dimension in wanted:
-            found.setdefault(dimension, {})[value] = held
-    return found
 
 
 def _connected(scope: Scope, asked: Walk, starts: Nodes) -> AggregateResult:

@@ -51,9 +51,6 @@ def look(kb: KnowledgeBase, turn: Opened, *, again: bool = True) -> Place:
 
     That answer is made one to this question: it has an id of its own and costs nothing. It is not
     recorded yet.
-
-    Args:
-        again: whether a kept answer will do.
     """
     if not kb.settings.cache.answers:
         return Place()
@@ -69,9 +66,6 @@ def record(kb: KnowledgeBase, place: Place, answer: Answer, read: Sequence[str])
 
     Not given again is what a fallback wrote or what a failure had a part in, since the next try may
     do better; and what was read with the turns before it, as its notes tell of them.
-
-    Args:
-        read: the collections that it could be drawn from.
     """
     failed = kb.ledger.failures != place.failures or answer.failures
     read_with_others = answer.standalone or answer.rewritten

@@ -194,9 +194,6 @@ def cite(
     """Add a marker after each claim of ``draft`` for every source span that it rests on.
 
     A claim that is not found in the draft is skipped: only delivered text gets a verdict.
-
-    Args:
-        why: a piece of evidence matters, by its key, where a model said so.
     """
     page = CitedText(kb)
     add_draft(page, draft, checked, evidence, why)
@@ -323,7 +320,10 @@ def rivals_told(
     sources = sources_of(page.kb.catalogue.marks_over, [by_key[key] for key in sorted(named)])
     found = []
     for rival in rivals:
-        own = next((one for one in page.sentences if _rests_there(one, rival.own)), None)
+        own = next(
+            (one for one in page.sentences if (one.verdict.key, one.verdict.source) == rival.own),
+            None,
+        )
         if own is None:
             continue
         views = []
@@ -335,19 +335,11 @@ def rivals_told(
     return tuple(found)
 
 
-def _rests_there(sentence: Sentence, place: tuple[str, Span]) -> bool:
-    return (sentence.verdict.key, sentence.verdict.source) == place
-
-
 # --- markers ---------------------------------------------------------------------------------
 
 
 def marker(citation: Citation, style: Style, entity_id: str = "") -> str:
-    """The marker of ``citation``; a form that it has no place for becomes the plain title.
-
-    Args:
-        entity_id: what the graph calls the source, where it is an entity.
-    """
+    """The marker of ``citation``; a form that it has no place for becomes the plain title."""
     if style == "number":
         return f"[{citation.id}]"
     page, begin = citation.locator.page, citation.locator.begin
@@ -407,11 +399,7 @@ def relevances(answer: Answer) -> Mapping[int, str]:
 
 
 def shared(asked: str, citation: Citation, what: str = "question") -> str:
-    """Which words of ``asked`` the quotation or the title holds, in words; empty without one.
-
-    Args:
-        what: ``asked`` is called so.
-    """
+    """Which words of ``asked`` the quotation or the title holds, in words; empty without one."""
     held = _stems(citation)
     wanted = [
         word

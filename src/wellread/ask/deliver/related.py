@@ -18,10 +18,7 @@ from importlib.resources import files
 from itertools import chain, islice, zip_longest
 from typing import Any
 
-from wellread.ask.aggregate.read.result import scope_of
 from wellread.ask.deliver.reply import RELATED, RELATED_SIMILARITY, Reply
-from wellread.ask.understand.conversation import Opened
-from wellread.ask.understand.rewrite import references_of
 from wellread.identity import random_id
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
@@ -33,7 +30,6 @@ from wellread.text.english_followups import (
     PARTINGS,
     PLEASED,
     THANKS,
-    WHICH_OF_WHAT,
 )
 from wellread.text.parsed import parse
 from wellread.text.tokens import tokens_of
@@ -59,21 +55,14 @@ class Linked:
     reads: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
-    """Up to five things to explore, and questions that the material can answer."""
+def beside(kb: KnowledgeBase, analysis: Analysis, hits: Sequence[Hit], reply: Reply) -> Reply:
+    """``reply`` with up to five things to explore, and questions that the material can answer.
 
-    related: tuple[Related, ...] = ()
-    suggestions: tuple[str, ...] = ()
-
-
-def beside(kb: KnowledgeBase, analysis: Analysis, hits: Sequence[Hit], reply: Reply) -> Beside:
-    """What to name beside ``reply``; nothing when ``features.suggest_related`` is off.
-
-    Without ``features.graph_aware`` it is no entity and nothing that leads over one.
+    Nothing of that when ``features.suggest_related`` is off; without ``features.graph_aware`` no
+    entity and nothing that leads over one.
     """
     if not kb.settings.features.suggest_related:
-        return Beside()
+        return replace(reply, related=())
     cited = _cited(kb, hits, reply)
     near = _near(hits, cited)
     aware = kb.settings.features.graph_aware
@@ -87,8 +76,10 @@ def beside(kb: KnowledgeBase, analysis: Analysis, hits: Sequence[Hit], reply: Re
     related = _distinct(
         (one for one in mixed if one is not None), {known.title for known in cited.values()}
     )
-    return Beside(
-        related=tuple(related[:RELATED]), suggestions=_suggestions(kb, analysis.question, near)
+    return replace(
+        reply,
+        related=tuple(related[:RELATED]),
+        suggestions=_suggestions(kb, analysis.question, near),
     )
 
 
@@ -287,22 +278,10 @@ def _flat(text: str) -> str:
 
 
 GREETED = "Hello. What would you like to know from the sources?"
-READINGS = 3
-LATELY = 50  # documents, for what they name
-FEW = 1  # words of its own, beside the pronoun, of a question that could mean anything
-
-
-def not_searched(kb: KnowledgeBase, turn: Opened, analysis: Analysis) -> Reply | None:
-    """The reply to a question that has to be asked back; else None."""
-    return None if turn.rewritten or turn.context else _asked_back(kb, analysis)
 
 
 def to_no_question(question: Question, *, programs: bool = False) -> Answer | None:
-    """The reply to a courtesy; None to a question. It has no id, since it is kept nowhere.
-
-    Args:
-        programs: whether a program may ask, for a title of the conversation and the like.
-    """
+    """The reply to a courtesy; None to a question. It has no id, since it is kept nowhere."""
     said = _courtesy(question.text) or (_program(question.text) if programs else "")
     if not said:
         return None
@@ -346,60 +325,3 @@ def _courtesy(text: str) -> str:
     if words & GREETINGS:
         return GREETED
     return "Good. What else would you like to know?" if words & PLEASED else ""
-
-
-def _asked_back(kb: KnowledgeBase, analysis: Analysis) -> Reply | None:
-    shared = _shared_name(analysis)
-    if shared:
-        name, titles = shared
-        question = analysis.question
-        readings = [question.replace(name, title, 1) for title in titles[:READINGS]]
-        return _which(f"“{name}” is a name of {len(titles)} things here.", readings)
-    pointing = references_of(analysis.question)
-    bare = not (analysis.entities or analysis.names)
-    if bare and len(analysis.terms) <= FEW and WHICH_OF_WHAT.search(analysis.question):
-        return Reply(text="It is not said between what. Which things do you mean?")
-    told = [one for one in analysis.terms if one not in {ref.token.plain for ref in pointing}]
-    if not pointing or not bare or len(told) > FEW:
-        return None
-    token = pointing[0].token
-    head, tail = analysis.question[: token.start], analysis.question[token.end :]
-    owner = "'s" if pointing[0].owning else ""
-    known = _best_known(kb, analysis.filters.collections) if pointing[0].sort == "it" else []
-    readings = [f"{head}{title}{owner}{tail}" for title in known]
-    return _which(f"It is not said what “{token.written}” stands for.", readings)
-
-
-def _which(why: str, readings: Sequence[str]) -> Reply:
-    listed = "".join(f"\n- {reading}" for reading in readings)
-    asked = f"Which do you mean?{listed}" if readings else "What or whom do you mean?"
-    return Reply(text=f"{why} {asked}", readings=tuple(readings))
-
-
-def _shared_name(analysis: Analysis) -> tuple[str, tuple[str, ...]] | None:
-    """A name in the question that several entities share, none of them as its own title."""
-    for span in dict.fromkeys(one.span for one in analysis.entities):
-        name = span.of(analysis.question)
-        titles = tuple(dict.fromkeys(one.title for one in analysis.entities if one.span == span))
-        others = set(parse(analysis.question).topic_stems) - parse(name).stem_set
-        alone = len(others) <= FEW and name.casefold() not in map(str.casefold, titles)
-        if len(titles) > 1 and alone:
-            return name, titles
-    return None
-
-
-def _best_known(kb: KnowledgeBase, collections: Sequence[str]) -> list[str]:
-    """The entities that most of the newest documents name, else some that are described."""
-    scope = scope_of(kb, (Filters(collections=tuple(collections)),))
-    graph, censuses = kb.catalogue.graph, kb.catalogue.censuses
-    looked = dict.fromkeys(one.id for one in (*scope.dated(LATELY), *scope.some(LATELY)))
-    totals = {
-        (name, entity): number
-        for name in scope.collections
-        for entity, number in censuses.named_in(name, looked).items()
-    }
-    ranked = sorted(totals, key=lambda key: (-totals[key], key))[:READINGS]
-    known = [node.title for key in ranked if (node := graph.entity(*key))]
-    described = [] if known else graph.described_by(looked)
-    described.sort(key=lambda node: (node.type, node.title.casefold()))
-    return known or [node.title for node in described[:READINGS]]

@@ -74,7 +74,7 @@ class Reply:
     citations: tuple[Citation, ...] = ()
     data_gaps: tuple[str, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
-    readings: tuple[str, ...] = ()  # questions to ask next
+    suggestions: tuple[str, ...] = ()  # questions to ask next
     notes: tuple[str, ...] = ()  # what became of it on the way out
     failures: tuple[str, ...] = ()
     related: tuple[Related, ...] = ()
@@ -164,7 +164,7 @@ def beside_unflagged(kb: KnowledgeBase, reply: Reply) -> Reply:
         citations=tuple(citations),
         conflicts=tuple(conflicts),
         data_gaps=flagged.free(reply.data_gaps),
-        readings=flagged.free(reply.readings),
+        suggestions=flagged.free(reply.suggestions),
     )
 
 
@@ -211,11 +211,7 @@ def deliver_extracts(
     found: Extracts,
     dispute: Disagreement | None = None,
 ) -> Reply:
-    """The extracts in order; below the threshold the reply that the material does not answer.
-
-    Args:
-        dispute: on what the evidence disagrees; its sentences stand in the extracts.
-    """
+    """The extracts in order; below the threshold the reply that the material does not answer."""
     fit, lost = unflagged_extracts(kb, found.shown)
     caps = [LIMIT_LEFT_OUT] if analysis.relaxed else []
     sure = of_extracts(kb, found, [*caps, DISPUTED] if dispute else caps)
@@ -261,11 +257,7 @@ def no_data(
     evidence: Sequence[Evidence],
     extracts: Sequence[Extract] = (),
 ) -> Reply:
-    """Says that the material does not answer, and what it has that is near.
-
-    Args:
-        extracts: the nearest ones, of which two are quoted.
-    """
+    """Says that the material does not answer, and what it has that is near."""
     near = [piece for piece in evidence if (piece.hit.similarity or 0.0) >= RELATED_SIMILARITY]
     documents = {piece.hit.document.id: piece.hit.document for piece in near}
     related = tuple(
@@ -375,7 +367,7 @@ def gap_kind(done: Answer) -> GapKind | None:
 
     ``unanswered``: nothing near was found, or a count of the whole material found nothing.
     ``declined``: what was found does not answer. ``hedged``: it was answered, and not surely, or
-    not in all its parts. A courtesy, and a question that is asked back, lack nothing.
+    not in all its parts. A courtesy lacks nothing.
     """
     if done.answered_by == NOBODY:
         if not done.data_gaps:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from wellread.ask.retrieve.ranking import Retrieval, SearchTrace, merged, varied
+from wellread.ask.retrieve.ranking import Found, SearchTrace, merged, varied
 from wellread.ask.retrieve.relax import search_within
 from wellread.ask.retrieve.search import look
 from wellread.ask.understand.vocabulary import vocabulary_of
@@ -30,23 +30,22 @@ OPENED = 3  # best documents whose first passage is read too
 OTHERS = 0.5  # of its score keeps a passage in which only others name what is asked about
 
 
-def direct(kb: KnowledgeBase, analysis: Analysis) -> Retrieval:
+def direct(kb: KnowledgeBase, analysis: Analysis) -> Found:
     """The best passages for the question as a whole, and how their best documents begin."""
     settings = kb.settings.retrieval
     text = analysis.searched
     found = search_within(kb, analysis, text, DEEP if analysis.voices else 2 * settings.top_k)
     candidates = _own_first(kb, analysis, found.hits)
-    hits, dropped = varied(candidates, settings.top_k, settings.diversity)
+    hits = varied(candidates, settings.top_k, settings.diversity)
     further = LedOn(hits=hits)
     if analysis.type in ONE_THING:
         further = led_on(kb, text, found.filters, hits)
-    return Retrieval(
+    return Found(
         strategy="direct retrieval",
         hits=tuple(further.hits if analysis.voices else with_openings(kb, further.hits)),
         relaxed=found.relaxed,
         failures=found.failures,
         traces=(*found.traces, *further.traces),
-        dropped=tuple(dropped),
     )
 
 
@@ -90,7 +89,7 @@ def _own_first(kb: KnowledgeBase, analysis: Analysis, hits: Sequence[Hit]) -> li
     return sorted(scored, key=lambda hit: -hit.score)
 
 
-def persona(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
+def persona(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
     """The persona's own words on the subject, then what names them; None when nobody is named."""
     name = next(iter([*analysis.persona, *_people(analysis)]), "")
     if not name:
@@ -106,13 +105,13 @@ def persona(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
         first = _own_first(kb, replace(analysis, persona=spoken.filters.speakers), own.hits)
     others = search_within(kb, analysis, text, settings.top_k, purpose=f"what names {name}")
     named = [hit for hit in others.hits if _names(hit, name)]
-    hits, dropped = varied([*first, *_not_in(named, first)], settings.top_k, 1.0)
+    hits = varied([*first, *_not_in(named, first)], settings.top_k, 1.0)
     if not hits:
         return None
     note = (
         f"{name} was not asked this; the answer is drawn from what the sources hold of their views"
     )
-    return Retrieval(
+    return Found(
         strategy=f"stated views of {name}",
         hits=tuple(hits),
         # Limits that were let go of in search of what somebody never said are nobody's concern.
@@ -120,16 +119,11 @@ def persona(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
         failures=tuple(dict.fromkeys((*(own.failures if own else ()), *others.failures))),
         notes=(note,),
         traces=(*(own.traces if own else ()), *others.traces),
-        dropped=tuple(dropped),
     )
 
 
 def _as_speaker(analysis: Analysis, names: tuple[str, ...]) -> Analysis | None:
-    """The question limited to what they said; None where the asker asks for other speakers.
-
-    Args:
-        names: of one person, as the material writes them.
-    """
+    """The question limited to what they said; None where the asker asks for other speakers."""
     filters = analysis.filters
     asked = {each.casefold() for each in filters.speakers}
     meant = tuple(name for name in names if not asked or name.casefold() in asked)
@@ -163,7 +157,7 @@ _COMPARING = frozenset(
 )
 
 
-def compare(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
+def compare(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
     """Passages about each side of a comparison in turns, then about all of them together.
 
     None when the question names no two sides. A side that nothing is about is named in a note.
@@ -184,24 +178,23 @@ def compare(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
         kb, analysis, analysis.subject or analysis.question, settings.top_k, purpose="all sides"
     )
     hits = _of_few_sources(merged([*about, together.hits], 2 * settings.top_k))
-    kept, dropped = varied(hits, settings.top_k, 1.0)
+    kept = varied(hits, settings.top_k, 1.0)
     missing = [
         f"nothing was found about “{side}”"
         for side, found in zip(sides, about, strict=True)
         if side in analysis.sides and not found and not _about(side, together.hits)
     ]
-    return Retrieval(
+    return Found(
         strategy=f"a search for each side ({', '.join(sides)}), then together",
         hits=tuple(kept),
         relaxed=_all(each.relaxed for each in [*searched, together]),
         failures=_all(each.failures for each in [*searched, together]),
         notes=tuple(missing),
         traces=tuple(look for each in [*searched, together] for look in each.traces),
-        dropped=tuple(dropped),
     )
 
 
-def synthesis(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
+def synthesis(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
     """Passages of several sources that differ from each other; None when nothing is found."""
     settings = kb.settings.retrieval
     text = analysis.searched
@@ -209,14 +202,13 @@ def synthesis(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
     if not found.hits:
         return None
     relevance = min(settings.diversity, SYNTHESIS_DIVERSITY)
-    hits, dropped = varied(_of_few_sources(found.hits), settings.top_k, relevance)
-    return Retrieval(
+    hits = varied(_of_few_sources(found.hits), settings.top_k, relevance)
+    return Found(
         strategy=f"a wide search, up to {MOST_SOURCES} sources",
         hits=tuple(hits),
         relaxed=found.relaxed,
         failures=found.failures,
         traces=found.traces,
-        dropped=tuple(dropped),
     )
 
 

@@ -427,11 +427,7 @@ def formatted(
     found: Iterable[SimilarQuestion],
     flagged: Callable[[Iterable[str]], FlaggedSentences] = lambda _: NOTHING_FLAGGED,
 ) -> str:
-    """The past questions as a prompt shows them; expired ones are left out. No hits: empty.
-
-    Args:
-        flagged: sentences of those collections that are not shown, though the judgement of them is.
-    """
+    """The past questions as a prompt shows them; expired ones are left out. No hits: empty."""
     return "\n\n".join(
         "\n".join(question_lines(one.past, one.correction, flagged(one.collections)))
         for one in found

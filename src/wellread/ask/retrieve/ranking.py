@@ -23,37 +23,12 @@ from wellread.values.question import Constraint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankedEntry:
-    """A passage's place in one list of a search."""
-
-    passage_id: str
-    rank: int
-    score: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchTrace:
-    """One search that was made: what for, within which limits, and what each list gave.
-
-    Attributes:
-        purpose: why ("the question", "side: heat pumps", "neighbour: Ada Lovelace").
-        lists: list name ("text", "vector") to its best candidates.
-        fused: how the lists were put together ("weighted: vector 0.30, text 0.70").
-    """
+    """One search that was made: why ("the question", "side: heat pumps"), and within what."""
 
     purpose: str
     query: str
     filters: Filters
-    lists: tuple[tuple[str, tuple[RankedEntry, ...]], ...] = ()
-    fused: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dropped:
-    """A hit that was found and not used, and why ("near-duplicate of ...")."""
-
-    hit: Hit
-    why: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,13 +53,6 @@ class Found:
     notes: tuple[str, ...] = ()
     traces: tuple[SearchTrace, ...] = ()
     clusters: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retrieval(Found):
-    """The passages that a strategy found, and those that it left out."""
-
-    dropped: tuple[Dropped, ...] = ()
 
 
 NEAR_DUPLICATE = 0.85  # share of words in common from which a passage adds nothing
@@ -205,8 +173,8 @@ def _join(lists: RankedLists, score: Callable[[str], float]) -> list[Fused]:
     return sorted(fused, key=lambda item: (-item.score, item.candidate.passage_id))
 
 
-def varied(hits: Sequence[Hit], limit: int, relevance: float) -> tuple[list[Hit], list[Dropped]]:
-    """The ``limit`` hits to use, in order of maximal marginal relevance, and those left out.
+def varied(hits: Sequence[Hit], limit: int, relevance: float) -> list[Hit]:
+    """The ``limit`` hits to use, in order of maximal marginal relevance, near-duplicates left out.
 
     Args:
         relevance: 1 keeps the order of ``hits``, whatever their scores; less makes them differ
@@ -214,14 +182,9 @@ def varied(hits: Sequence[Hit], limit: int, relevance: float) -> tuple[list[Hit]
     """
     bags = [parse(hit.passage.text).stem_set for hit in hits]
     kept: list[int] = []
-    dropped: list[Dropped] = []
     for place, bag in enumerate(bags):
-        twin = next((other for other in kept if overlap(bag, bags[other]) >= NEAR_DUPLICATE), None)
-        if twin is None:
+        if not any(overlap(bag, bags[other]) >= NEAR_DUPLICATE for other in kept):
             kept.append(place)
-        else:
-            why = f"nearly the same text as a passage of “{hits[twin].document.title}”"
-            dropped.append(Dropped(hit=hits[place], why=why))
     order: Sequence[int] = range(min(limit, len(kept)))
     if relevance < 1:
         order = diversify(
@@ -230,10 +193,7 @@ def varied(hits: Sequence[Hit], limit: int, relevance: float) -> tuple[list[Hit]
             limit=limit,
             relevance=relevance,
         )
-    chosen = [kept[place] for place in order]
-    left = [place for place in kept if place not in set(chosen)]
-    dropped += [Dropped(hit=hits[place], why=f"not among the best {limit}") for place in left]
-    return [hits[place] for place in chosen], dropped
+    return [hits[kept[place]] for place in order]
 
 
 def merged(lists: Sequence[Sequence[Hit]], limit: int) -> list[Hit]:

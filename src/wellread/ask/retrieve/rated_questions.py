@@ -210,11 +210,7 @@ def shown_text(
 def without_flagged(
     text: str, flagged: FlaggedSentences, judged: Sequence[SentenceFeedback] = ()
 ) -> str:
-    """``text`` with ``LEFT_OUT`` in place of each sentence that is flagged.
-
-    Args:
-        judged: what was said of the sentences of ``text`` itself, where that is not shown beside.
-    """
+    """``text`` with ``LEFT_OUT`` in place of each sentence that is flagged."""
     own = {at for at, one in enumerate(judged) if one.harmful}
     if not flagged and not own:
         return text
@@ -274,13 +270,7 @@ class Held(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class FlaggedSentences:
-    """All of them, to be looked up by the words of what is about to be delivered.
-
-    Attributes:
-        hashes: of every one, also of those whose words are kept no more.
-        inside: a word, the one that the fewest have, to the sentences with it that may be found
-            inside another.
-    """
+    """All of them, to be looked up by the words of what is about to be delivered."""
 
     hashes: frozenset[str] = frozenset()
     inside: Mapping[str, tuple[Words, ...]] = field(default_factory=dict)

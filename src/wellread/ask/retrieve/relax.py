@@ -93,7 +93,6 @@ LET_GO: tuple[ConstraintKind, ...] = (
     "author",
     "time",
     "speaker",
-    "document",
     "collection",
 )
 
@@ -295,25 +294,6 @@ def is_theirs(piece: Evidence, speaker: str, text: str, voices: Iterable[str]) -
     if piece.turns:
         return speaker.casefold() in {voice.casefold() for voice in voices}
     return told_of(text, voices)
-
-
-def heard(pieces: Sequence[Evidence], voices: Sequence[str]) -> list[Evidence]:
-    """Each piece with the words of ``voices`` alone, where it has any; all without ``voices``.
-
-    What is left of a piece need not stand together in its document: it is to be weighed, not cited.
-    """
-    if not voices:
-        return list(pieces)
-    found = []
-    for piece in pieces:
-        told = [
-            span.of(piece.text)
-            for speaker, span in sentences_of(piece)
-            if is_theirs(piece, speaker, span.of(piece.text), voices)
-        ]
-        if told:
-            found.append(replace(piece, text=" ".join(told), turns=()))
-    return found
 
 
 def text_of(piece: Evidence, span: Span) -> str:

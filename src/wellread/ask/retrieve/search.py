@@ -6,14 +6,13 @@ This is one search. What a question needs of searches is for ``limits.py`` and t
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from wellread.ask.retrieve import ranking
-from wellread.ask.retrieve.ranking import Fused, RankedEntry, SearchTrace
-from wellread.ask.retrieve.rated_questions import Held
+from wellread.ask.retrieve.ranking import Fused, SearchTrace
 from wellread.config import RetrievalSettings
 from wellread.errors import DamageError, StoreError, UnknownCollectionError
 from wellread.kb import KnowledgeBase, Parts
@@ -31,7 +30,6 @@ TRIES = 3  # of a search that runs into a switch to another index
 LOWEST = {TEXT: 0.0}  # the score of a passage without a word of the query
 CLOSER_LOOKED = 60  # of the joined list, best first, whose words are looked at one by one
 CLOSENESS = "closeness"
-SHOWN = 20  # of each list, kept for the explanation
 
 # Both lists are fetched at the same time; the back ends release the interpreter while they work.
 _lists = ThreadPoolExecutor(max_workers=4, thread_name_prefix="wellread-list")
@@ -66,7 +64,7 @@ def look(
     mode: SearchMode = "hybrid",
     limit: int = 10,
 ) -> Searched:
-    """``search``, with each list and how they were joined."""
+    """``search``, with what it was made for."""
     check_collections(kb, filters)
     settings = kb.settings.retrieval
     for _ in range(TRIES):
@@ -77,7 +75,6 @@ def look(
                 text=text,
                 share=_closer_share(settings, mode),
                 reader=kb.lexical,
-                ratings=source_ratings(kb),
             )
             hits = _hits(kb, _fuse(lists, settings, mode), limit, closer)
         except StoreError:
@@ -88,25 +85,14 @@ def look(
             if kb.live() is parts:
                 if not any(lists.values()):
                     check_index(kb)
-                made = SearchTrace(
-                    purpose=purpose,
-                    query=text,
-                    filters=filters,
-                    lists=_shown(lists),
-                    fused=_fusion(settings, mode),
-                )
+                made = SearchTrace(purpose=purpose, query=text, filters=filters)
                 return Searched(hits=hits, look=made)
         logger.info("searching again, because the index was switched")
     raise StoreError("the index was switched again and again during a search", hint="try again")
 
 
 def check_index(kb: KnowledgeBase) -> None:
-    """Refuse to look into an index that lost all: nothing found there says nothing of the sources.
-
-    Raises:
-        DamageError: it is empty, and the catalogue is not.
-        StoreError: it cannot be read.
-    """
+    """Refuse to look into an index that lost all: finding nothing there says nothing of sources."""
     whole = whole_of(kb)
     if whole.index.rows() == 0 and any(each.passages for each in whole.catalogue.stats()):
         raise DamageError(
@@ -162,41 +148,13 @@ def _closer_share(settings: RetrievalSettings, mode: SearchMode) -> float:
     return settings.closeness if mode == "hybrid" and settings.fusion != "rrf" else 0.0
 
 
-def _fusion(settings: RetrievalSettings, mode: SearchMode) -> str:
-    """How the lists were joined, in words."""
-    if mode == "hybrid" and settings.fusion == "rrf":
-        return f"reciprocal ranks, k = {ranking.RRF_K}"
-    share = _vector_share(settings, mode)
-    joined = f"weighted sum: {share:.2f} vectors, {1 - share:.2f} words"
-    if closer := _closer_share(settings, mode):
-        joined += f"; then {closer:.2f} of the score is how close the words stand"
-    return joined
-
-
-def _shown(lists: dict[str, list[Candidate]]) -> tuple[tuple[str, tuple[RankedEntry, ...]], ...]:
-    """The head of each list."""
-    return tuple(
-        (
-            name,
-            tuple(
-                RankedEntry(passage_id=each.passage_id, rank=place, score=round(each.score, 4))
-                for place, each in enumerate(found[:SHOWN], 1)
-            ),
-        )
-        for name, found in sorted(lists.items())
-    )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Closer:
-    """What changes the scores of the joined list: how close the words of ``text`` stand in a
-    passage, by its share of the score; then what experts said of the sources.
-    """
+    """How close the words of ``text`` stand in a passage, and its share of the score."""
 
     text: str
     share: float
     reader: Ranking
-    ratings: Ratings
 
 
 def _hits(kb: KnowledgeBase, fused: Sequence[Fused], limit: int, closer: _Closer) -> list[Hit]:
@@ -204,19 +162,18 @@ def _hits(kb: KnowledgeBase, fused: Sequence[Fused], limit: int, closer: _Closer
     hits: list[Hit] = []
     # Nearly all candidates are live, so a second look beyond the first few is rare.
     step = max(limit, CLOSER_LOOKED) if closer.share else limit
-    fused = fused if closer.share else _rated(fused, closer.ratings)
     for start in range(0, len(fused), step):
         part = fused[start : start + step]
         passages = kb.catalogue.live_passages([item.candidate.passage_id for item in part])
         if start == 0 and closer.share:
-            part = _rated(_closest_first(part, passages, closer), closer.ratings)
+            part = _closest_first(part, passages, closer)
         live = [item for item in part if item.candidate.passage_id in passages]
         live = live[: limit - len(hits)]
         facts = kb.catalogue.facts({item.candidate.document_id for item in live})
         for item in live:
             document = facts.get(item.candidate.document_id)
             if document and document.version == item.candidate.version:
-                hits.append(_hit(item, passages[item.candidate.passage_id], document, closer))
+                hits.append(_hit(item, passages[item.candidate.passage_id], document))
         if len(hits) >= limit:
             break
     return hits
@@ -257,28 +214,13 @@ def _closest_first(
     return [*best, *rest]
 
 
-def _rated(fused: Sequence[Fused], ratings: Ratings) -> list[Fused]:
-    """The candidates, best first, once experts' marks on their sources have changed the scores."""
-    if not ratings:
-        return list(fused)
-    weighed = [
-        replace(item, score=item.score * rating.factor)
-        if (rating := ratings.get(item.candidate.document_id))
-        else item
-        for item in fused
-    ]
-    return sorted(weighed, key=lambda item: (-item.score, item.candidate.passage_id))
-
-
-def _hit(item: Fused, passage: Passage, document: DocumentFacts, closer: _Closer) -> Hit:
-    rating = closer.ratings.get(document.id)
+def _hit(item: Fused, passage: Passage, document: DocumentFacts) -> Hit:
     return Hit(
         passage=passage,
         document=document,
         score=item.score,
         ranks=item.ranks,
         similarity=next((place.score for place in item.ranks if place.name == VECTOR), None),
-        marked=rating.label if rating else "",
     )
 
 
@@ -339,45 +281,3 @@ def _values(limits: Filters, rule: SourceRule) -> set[str]:
         "site": (),
     }[rule.kind]
     return {value.casefold() for value in named}
-
-
-# --- sources that experts rated: ranked down or up, never out ------------------------------------
-
-DOWN, UP = 0.1, 0.03  # of the score, for each person more that marked it down than up, or up
-MOST_DOWN, MOST_UP = 0.3, 0.09  # however many they are
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceRating:
-    """What people said of a source: how many marked it down, and up."""
-
-    down: int
-    up: int
-
-    @property
-    def factor(self) -> float:
-        """What its scores are multiplied with."""
-        more = self.up - self.down
-        return 1 + min(UP * more, MOST_UP) if more > 0 else 1 + max(DOWN * more, -MOST_DOWN)
-
-    @property
-    def label(self) -> str:
-        """In words."""
-        parts = [
-            f"marked {way} by {people} {'expert' if people == 1 else 'experts'}"
-            for way, people in (("down", self.down), ("up", self.up))
-            if people
-        ]
-        return f"{', '.join(parts)} (score × {self.factor:.2f})"
-
-
-Ratings = Mapping[str, SourceRating]
-
-
-def _ratings(kb: KnowledgeBase) -> Ratings:
-    marked = kb.catalogue.feedback.marked_by()
-    return {known: SourceRating(down=down, up=up) for known, (down, up) in marked.items()}
-
-
-source_ratings: Callable[[KnowledgeBase], Ratings] = Held(_ratings).of
-"""Document id to what people said of it; StoreError when the catalogue cannot be read."""

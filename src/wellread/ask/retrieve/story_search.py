@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from wellread.ask.retrieve.ranking import Retrieval, SearchTrace, varied
+from wellread.ask.retrieve.ranking import Found, SearchTrace, varied
 from wellread.ask.retrieve.relax import Within, search_within
 from wellread.ask.retrieve.search import look, search
 from wellread.kb import KnowledgeBase
@@ -70,13 +70,7 @@ class FoundItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundStory:
-    """A story that a question is about, with its best items, best first.
-
-    Attributes:
-        fit: 0-1, by the ranks of its passages; ``score`` also takes in recency, sources, novelty.
-        similarity: the largest cosine of the question and a passage; None while nothing that was
-            found has a vector.
-    """
+    """A story that a question is about, with its best items, best first."""
 
     story: Story
     score: float
@@ -234,7 +228,7 @@ _NEWS = re.compile(rf"\b(?:{'|'.join(NEWS_ASKED)})\b", re.IGNORECASE)
 _NOT_RECENT = "no story of the last 30 days is about this, so all dates were searched"
 
 
-def news(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
+def news(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
     """The best items of the stories that fit, and what else is found; None where news is not
     asked for, or no story fits.
 
@@ -250,21 +244,20 @@ def news(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
     if not told:
         return None
     hits, looked = _passages(kb, text, beside.filters, told)
-    chosen, dropped = varied(_joined(hits, beside.hits), settings.top_k, settings.diversity)
+    chosen = varied(_joined(hits, beside.hits), settings.top_k, settings.diversity)
     used = {
         hit.document.id for hit in chosen if hit.passage.id in {each.passage.id for each in hits}
     }
     stories = [each for each in told if any(item.document.id in used for item in each.items)]
     if not stories:
         return None
-    return Retrieval(
+    return Found(
         strategy="stories: " + "; ".join(f"“{each.story.title}”" for each in stories),
         hits=tuple(chosen),
         relaxed=beside.relaxed,
         failures=beside.failures,
         notes=notes,
         traces=(looked, *beside.traces),
-        dropped=tuple(dropped),
         clusters=len(stories),
     )
 

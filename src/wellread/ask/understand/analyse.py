@@ -13,7 +13,6 @@ from datetime import date
 from wellread.ask.understand.mentions import (
     Mention,
     entities_of,
-    numbered_of,
     people_in,
     people_of,
     published_of,
@@ -55,10 +54,6 @@ def analyse(
         today: what "last week" is counted from.
         embedder: its vector helps where the words leave the type open.
         days: those that the question names on which something was published.
-
-    Raises:
-        ModelError: the embedder failed.
-        RequestError: the question is empty or longer than 4,000 characters.
     """
     text = _in_one_line(question.text)
     named = named_in(text, vocabulary, today, days)
@@ -125,11 +120,8 @@ def named_in(
     sources = list(sources_of(text, vocabulary))
     times = Times(today=today, days=days, of_sources=bool(sources))
     windows = windows_of(text, entities, vocabulary, times)
-    documents = (
-        *numbered_of(text, vocabulary),
-        *published_of(text, vocabulary, [one.span for one in people]),
-    )
-    limits = [*windows, *sources, *taxonomy_of(text, vocabulary), *documents]
+    published = published_of(text, vocabulary, [one.span for one in people])
+    limits = [*windows, *sources, *taxonomy_of(text, vocabulary), *published]
     return NamedIn(people, entities, limits)
 
 

@@ -7,7 +7,7 @@ person is no limit ("Who is Ada?"); asking for what the person said or wrote is 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,7 +15,7 @@ from wellread.ask.understand.question_parts import Limit, limit
 from wellread.ask.understand.vocabulary import SHORT, Named, Vocabulary, is_everyday, runs_in
 from wellread.store.catalogue.documents.listings import Entry
 from wellread.store.catalogue.documents.name_records import file_key, initials, one_of, title_keys
-from wellread.text.english import MONTHS, STOP_WORDS
+from wellread.text.english import STOP_WORDS
 from wellread.text.english_common import FORMS_OF_ADDRESS
 from wellread.text.english_questions import (
     ACCORDING_TO,
@@ -23,7 +23,6 @@ from wellread.text.english_questions import (
     ASKED_OF,
     BEFORE_NAME,
     HEARD,
-    LOOKING_INTO,
     OPINIONS,
     SAYING,
     WORKS,
@@ -31,7 +30,7 @@ from wellread.text.english_questions import (
 )
 from wellread.text.names import singular
 from wellread.text.parsed import parse
-from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, plain, plain_at, tokens_of
+from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, plain, plain_at
 from wellread.types import Filters, Span
 from wellread.values.question import ConstraintKind, NamedEntity
 
@@ -43,11 +42,7 @@ _PLURAL = re.compile(r"(?<=[A-Z0-9])s$")
 def entities_of(
     text: str, vocabulary: Vocabulary, taken: Sequence[Span] = ()
 ) -> tuple[NamedEntity, ...]:
-    """The entities that ``text`` names, in reading order. Namesakes share a span.
-
-    Args:
-        taken: places that hold something else (the name of a speaker).
-    """
+    """The entities that ``text`` names, in reading order. Namesakes share a span."""
     vocabulary.learn(text)
     tokens = parse(text).tokens
     found: list[tuple[Span, list[Named]]] = []
@@ -298,11 +293,7 @@ SURE, LIKELY, DOUBTFUL = 0.93, 0.85, 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meant:
-    """The documents that a name means, best first, and how sure that is.
-
-    Attributes:
-        exact: it is what they are called, and not only words of their titles.
-    """
+    """The documents that a name means, best first, and how sure that is."""
 
     entries: tuple[Entry, ...] = ()
     certainty: float = 0.0
@@ -311,12 +302,7 @@ class Meant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Name:
-    """What a question calls a document.
-
-    Attributes:
-        words: plain, without those that only say what kind of thing it is.
-        nouns: those that do ("paper", "recap"), in the singular.
-    """
+    """What a question calls a document."""
 
     words: tuple[str, ...]
     nouns: tuple[str, ...] = ()
@@ -381,45 +367,6 @@ def _kinds(name: Name, entry: Entry, of: IsKind) -> float:
     return KIND_FITS * bool(fitting) - KIND_MISSING * len(missing)
 
 
-SERIES = 3  # documents of one noun with numbers of their own, from which they are a series
-_LOOKED_INTO = re.compile(
-    rf"(?P<before>\b(?:{LOOKING_INTO})\s+)(?:[\w’'-]+\s+){{0,3}}?"
-    r"(?P<noun>[^\W\d_]{3,})\s+(?:#|(?:no\.?|number)\s*)?(?P<number>\d{1,6})\b(?!\s*[%.,]\d)",
-    re.IGNORECASE,
-)
-
-
-def numbered_of(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
-    """The limit to documents of a series that ``text`` looks into: "in newsletter 80".
-
-    Of those with the same number the ones count whose titles have further words of the question
-    ("the recap of newsletter 80"), else those whose titles have the fewest words beside it.
-    """
-    asked = {token.plain for token in tokens_of(text)}
-    for match in _LOOKED_INTO.finditer(text):
-        noun = plain(match["noun"])
-        name = singular(noun) or noun
-        if noun in MONTHS or len(vocabulary.series.get(name, ())) < SERIES:
-            continue
-        those = vocabulary.numbered.get(f"{name} {match['number'].lstrip('0')}", ())
-        if not those:
-            continue
-        fits = {title: _beside(title, asked - {noun, name}) for _, title in those}
-        meant = [one for one in those if fits[one[1]] == max(fits.values())]
-        span = Span(start=match.start("noun"), end=match.end("number"))
-        led = match["before"].strip().lower() not in ASKED_OF
-        cut = Span(start=match.start() if led else span.start, end=span.end)
-        ids = tuple(sorted({known for known, _ in meant}))
-        value = " or ".join(f"“{title}”" for title in dict.fromkeys(title for _, title in meant))
-        yield limit("document", span, value, Filters(document_ids=ids), cut)
-
-
-def _beside(title: str, asked: Set[str]) -> tuple[int, int]:
-    """How many of the words ``asked`` a title has, and how few others."""
-    words = {token.plain for token in tokens_of(title)}
-    return len(words & asked), -len(words)
-
-
 _CALLED = r"(?P<name>[^\W_][\w’'-]*(?:\s+[^\W_][\w’'-]*){0,3}?)"
 _PUBLISHED = (
     re.compile(
@@ -436,11 +383,7 @@ _PUBLISHES = re.compile(rf"{WRITING}$", re.IGNORECASE)
 
 
 def published_of(text: str, vocabulary: Vocabulary, taken: Sequence[Span]) -> Iterator[Limit]:
-    """The limit to what one site published: "What did the Herald report", "council notices".
-
-    Args:
-        taken: places that name people.
-    """
+    """The limit to what one site published: "What did the Herald report", "council notices"."""
     for pattern in _PUBLISHED:
         for match in pattern.finditer(text):
             found, site = _publisher(text, match, vocabulary)

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from wellread.text.english import NUMBER_WORDS, POINTED_AT
+from wellread.text.english import POINTED_AT
 from wellread.text.english_common import (
     ASKS_FOR,
-    ASKS_HOW,
     ASKS_WHAT,
     ASPECT,
     COMPARING,
@@ -27,20 +26,13 @@ from wellread.text.english_common import (
 from wellread.text.english_questions import (
     ANOTHER_QUESTION,
     ASKING_ON,
-    ASKS_LIST,
-    ASKS_LIST_OF,
-    LISTING_VERBS,
-    NO_PLURALS,
     OPENS_A_QUESTION,
-    PLURALS,
     PRESENTED,
     PRONOUNS,
     STANDS_FOR,
-    STEPS,
 )
-from wellread.text.names import is_acronym, singular
+from wellread.text.names import is_acronym
 from wellread.text.parsed import parse
-from wellread.text.words import stem
 from wellread.types import Filters, Kind, Span
 from wellread.values.question import Constraint, ConstraintKind, NamedEntity
 
@@ -132,11 +124,7 @@ _ENDING = re.compile(r"[\s?.!,;:]+$")
 
 
 def sides_of(text: str, entities: Sequence[NamedEntity] = ()) -> tuple[str, ...]:
-    """What each of the two sides is called; empty when they cannot be told apart.
-
-    Args:
-        entities: those that the question names; two of them are the sides when no wording tells.
-    """
+    """What each of the two sides is called; empty when they cannot be told apart."""
     for pattern in SIDES:
         match = pattern.search(text[:LONGEST])
         if match is None:
@@ -241,33 +229,3 @@ def asks_amount(question: str) -> bool:
 def units_asked(question: str) -> frozenset[str]:
     """The units of the amount that ``question`` asks for; none where they are not known."""
     return next((units for form, units in UNITS_ASKED if form.search(question)), frozenset())
-
-
-def asks_how(question: str) -> bool:
-    """Whether ``question`` asks for what to do, step by step."""
-    return ASKS_HOW.search(question) is not None
-
-
-# --- the items of a list -------------------------------------------------------------------------
-
-
-def asked_items(question: str) -> frozenset[str] | None:
-    """The words that say which items ``question`` asks for, as stems.
-
-    None when it asks for none, or for what to do, one step after the other.
-    """
-    match = ASKS_LIST.search(question)
-    named = match["what"].split() if match else []
-    noun = named[-1].lower() if named else ""
-    plural = noun in PLURALS or singular(noun) != ""
-    several = len(noun) > 3 and noun not in NO_PLURALS and plural
-    if asks_how(question) or (several and stem(noun) in _STEPS):
-        return None
-    if not (several or ASKS_LIST_OF.search(question)):
-        return None
-    return frozenset(parse(question).topic_stems) - _LISTING - _NUMBERS or None
-
-
-_LISTING = parse(" ".join(LISTING_VERBS)).stem_set
-_NUMBERS = parse(" ".join(NUMBER_WORDS)).stem_set
-_STEPS = parse(" ".join(STEPS)).stem_set

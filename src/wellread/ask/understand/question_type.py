@@ -35,7 +35,7 @@ from wellread.values.question import Constraint, NamedEntity, QuestionType
 FILE = "question_types.npz"
 TOPIC, TOPICS, NUMBER, UNIT = "{topic}", "{topics}", "{number}", "{unit}"
 ENTITY, PERSON, WHEN, VALUE, DOCUMENT = "{entity}", "{person}", "{when}", "{value}", "{document}"
-NOUN, NOUNS, BY, BYS, RELATION = "{noun}", "{nouns}", "{by}", "{bys}", "{relation}"
+NOUN, NOUNS, BY, BYS = "{noun}", "{nouns}", "{by}", "{bys}"
 FIRST, LAST = "^", "$"
 STEPS = 64  # that a weight of one is kept as; none is as much as two
 UNSURE = 0.2  # the least by which the words of the best type are ahead of the next one
@@ -46,7 +46,6 @@ _JOINED: Mapping[str, Collection[str]] = {
     **dict.fromkeys((TOPIC, TOPICS), ARTICLES | {TOPIC, TOPICS}),
     ENTITY: ARTICLES | {NOUN},
 }
-_SLOTS = {"taxonomy": VALUE, "document": DOCUMENT}
 _SLOT = re.compile(r"\{\w+\}")
 _UNITS = re.compile("|".join(UNITS.values()), re.IGNORECASE)
 
@@ -55,11 +54,7 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Named:
-    """What is known of the words of a question before its type.
-
-    Attributes:
-        people: where people are named.
-    """
+    """What is known of the words of a question before its type."""
 
     entities: Sequence[NamedEntity] = ()
     people: Sequence[Span] = ()
@@ -102,11 +97,7 @@ class TypeModel:
 def type_of(
     masked: Sequence[str], subject: str, embedder: Embedder | None = None
 ) -> tuple[QuestionType, str]:
-    """The type of a question, and the words that tell it.
-
-    Args:
-        subject: what is searched for; its vector is asked where the words leave the type open.
-    """
+    """The type of a question, and the words that tell it."""
     model = learned()
     scores = model.scores(masked)
     second, first = np.sort(scores)[-2:]
@@ -166,8 +157,8 @@ def _places(
 ) -> Iterator[tuple[Span, str]]:
     """Where something known stands, the surest first."""
     for limit in named.constraints:
-        if limit.kind in _SLOTS:
-            yield limit.span, _SLOTS[limit.kind]
+        if limit.kind == "taxonomy":
+            yield limit.span, VALUE
     for one in named.people:
         yield one, PERSON
     for entity in named.entities:

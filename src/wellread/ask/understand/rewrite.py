@@ -71,20 +71,13 @@ class Rewritten:
     """A question as it is meant after others.
 
     Attributes:
-        changed: whether ``text`` differs from what was asked.
         reasons: what was put in for what, in words; empty when nothing was.
         context: the question before, for retrieval alone, where this one may be about the same.
     """
 
     text: str
-    changed: bool = False
     reasons: tuple[str, ...] = ()
     context: str = ""
-
-    @property
-    def searched(self) -> str:
-        """What to search for: the question, with its context on a line of its own."""
-        return "\n".join(filter(None, (self.text, self.context)))
 
 
 class Reference(NamedTuple):
@@ -123,7 +116,7 @@ def standalone(
         return Rewritten(text=question)
     whole = _which_ones(text, last) or _asked_so(text, last) or _part(text, last, vocabulary, today)
     if whole:
-        return _made(question, whole, (f"the rest is from “{last}”",))
+        return _made(whole, (f"the rest is from “{last}”",))
     asks_which = WHICH_ONES.match(text) is not None
     edits = [] if asks_which else list(_pronouns(text, earlier, vocabulary))
     whole = text
@@ -136,7 +129,7 @@ def standalone(
         # Who is meant says nothing of what was talked about.
         person = any(PRONOUNS[span.of(text).lower()] in ("he", "she") for span, *_ in edits)
         whole = _CONNECTED.sub("", whole)
-        return _made(question, whole, tuple(reasons), last if person else "")
+        return _made(whole, tuple(reasons), last if person else "")
     bare = not parse(text).names and len(parse(text).terms) <= FEW_TERMS
     leans = bare or references_of(text) or connected(text)
     return Rewritten(text=question, context=last if leans else "")
@@ -153,7 +146,7 @@ def references_of(text: str) -> list[Reference]:
     What is plural explains no "he", "she" or "it".
     """
     tokens = parse(text).tokens
-    spots = _spots(text)
+    spots = _things(text, Vocabulary())
     empty = [match.span() for match in EMPTY_IT.finditer(text)]
     found = []
     for place, token in enumerate(tokens):
@@ -189,9 +182,8 @@ def known_in(text: str, vocabulary: Vocabulary) -> list[str]:
     return [span.of(text) for span in sorted(dict.fromkeys(spans), key=lambda span: span.start)]
 
 
-def _made(question: str, whole: str, reasons: tuple[str, ...], context: str = "") -> Rewritten:
-    text = f"{whole[:1].upper()}{whole[1:]}"
-    return Rewritten(text=text, changed=text != question, reasons=reasons, context=context)
+def _made(whole: str, reasons: tuple[str, ...], context: str = "") -> Rewritten:
+    return Rewritten(text=f"{whole[:1].upper()}{whole[1:]}", reasons=reasons, context=context)
 
 
 # --- pronouns --------------------------------------------------------------------------------
@@ -251,11 +243,6 @@ def _may_be_person(name: str) -> bool:
         and all(word[:1].isupper() for word in words)
         and not (NO_PERSONS & {word.lower() for word in words})
     )
-
-
-def _spots(text: str) -> list[_Thing]:
-    """The names and phrases of ``text`` in reading order."""
-    return _things(text, Vocabulary())
 
 
 def _things(text: str, vocabulary: Vocabulary) -> list[_Thing]:

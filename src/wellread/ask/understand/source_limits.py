@@ -1,4 +1,4 @@
-"""Which sources a question wants to hear: kinds, source types, languages, collections, taxonomy.
+"""Which sources a question wants to hear: kinds, source types, languages, taxonomy.
 
 A noun for sources limits the question when it stands for sources at large ("in the papers",
 "which newsletters mention", "a podcast about"); "the paper" is one of them, and "paper wallets"
@@ -44,23 +44,12 @@ _FORMATS = frozenset(
 )
 _LED = re.compile(r"(?:in|on|from|across|within|according\s+to)\b", re.IGNORECASE)
 _KIND_OF = re.compile(r"\b(?:kinds?|types?|sorts?|forms?|formats?)\s+of\s+$", re.IGNORECASE)
-_COLLECTION = re.compile(
-    r"\b(?:in|from|within)\s+(?:the\s+)?(?:(?P<before>[\w-]+)\s+(?:collection|library|archive)"
-    r"|(?:collection|library|archive)\s+(?P<after>[\w-]+))\b",
-    re.IGNORECASE,
-)
 
 
 def sources_of(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
-    """The limits on kind, source type, language and collection that the question sets."""
+    """The limits on kind, source type and language that the question sets."""
     yield from _kinds(text, vocabulary)
     yield from _languages(text, vocabulary)
-    for match in _COLLECTION.finditer(text):
-        asked = (match["after"] or match["before"]).casefold()
-        for name in vocabulary.collections:
-            if name.casefold() == asked and len(vocabulary.collections) > 1:
-                span = Span(start=match.start(), end=match.end())
-                yield limit("collection", span, name, Filters(collections=(name,)))
 
 
 def source_noun(vocabulary: Vocabulary) -> re.Pattern[str]:

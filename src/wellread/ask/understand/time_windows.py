@@ -59,12 +59,7 @@ class _Window:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Times:
-    """What the times of a question are read with.
-
-    Attributes:
-        days: those that it names on which something was published.
-        of_sources: the question is about sources of some kind.
-    """
+    """What the times of a question are read with."""
 
     today: date
     days: Collection[date] = ()

@@ -28,15 +28,12 @@ from wellread.store.base import Index
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.store.catalogue.documents.name_records import (
-    ALIAS_WORD,
     AUTHOR,
     AUTHOR_PART,
     DIMENSION,
     ENTITY_TYPE,
     LANGUAGE,
     LINKING,
-    NUMBERED,
-    SERIES,
     SITE,
     SORT,
     SPEAKER,
@@ -44,12 +41,10 @@ from wellread.store.catalogue.documents.name_records import (
     SPELLING,
     UNTYPED,
     VALUE,
-    WORD,
     Called,
     slug_words,
     title_parts,
 )
-from wellread.store.catalogue.documents.relation_network import RelationKind
 from wellread.text.english import STOP_WORDS
 from wellread.text.english_questions import EVERYDAY
 from wellread.text.names import bracketed_forms, is_acronym, plural, singular
@@ -111,10 +106,6 @@ def _nobody(_: str) -> tuple[str, ...]:
     return ()
 
 
-def _nothing(_: Sequence[str]) -> tuple[Named, ...]:
-    return ()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vocabulary:
     """What the questions of some collections can name. An empty one knows no name.
@@ -122,17 +113,13 @@ class Vocabulary:
     Attributes:
         names: key of a spelling (``forms.key_of``) to the entities that are called so.
         longest: of all spellings, the most words.
-        called_with: the spellings of whole names that hold all of some words.
         speakers, authors: key of a full name, or of a part that only one person has, to names as
             the documents have them.
         source_types: as the documents have them.
         sorts: pairs of a kind and a source type that a document has.
         taxonomy: key of a value to the pairs of dimension and value that it may mean.
         dimensions: as the documents have them.
-        relations: words with which relations are asked for, lower case, the longest first.
         entity_types: as the graph has them; ``untyped``: there are entities without one.
-        series: noun of titles with numbers ("Weekly Letter #80: Tides") to the numbers.
-        numbered: noun and number ("letter 80") to the documents that have them, with their titles.
         publishers: keys of what sites are called ("herald" for www.herald.example).
         published_by: the documents that were published at such a site.
         published: the first and the last day of publication; None when nothing is dated.
@@ -140,7 +127,6 @@ class Vocabulary:
 
     names: ByKey[tuple[Named, ...]] = field(default_factory=dict)
     longest: int = 0
-    called_with: Callable[[Sequence[str]], Sequence[Named]] = _nothing
     collections: tuple[str, ...] = ()
     kinds: frozenset[str] = frozenset()
     source_types: frozenset[str] = frozenset()
@@ -150,11 +136,8 @@ class Vocabulary:
     authors: ByKey[tuple[str, ...]] = field(default_factory=dict)
     taxonomy: ByKey[_Pairs] = field(default_factory=dict)
     dimensions: frozenset[str] = frozenset()
-    relations: tuple[str, ...] = ()
     entity_types: frozenset[str] = frozenset()
     untyped: bool = False
-    series: ByKey[tuple[str, ...]] = field(default_factory=dict)
-    numbered: ByKey[_Pairs] = field(default_factory=dict)
     publishers: Container[str] = frozenset()
     published_by: Callable[[str], tuple[str, ...]] = _nobody
     published: tuple[date, date] | None = None
@@ -214,7 +197,6 @@ def make_vocabulary(catalogue: Catalogue, scope: Sequence[str]) -> Vocabulary:
     return Vocabulary(
         names=Looked(words.forms),
         longest=MOST_WORDS,
-        called_with=words.called_with,
         collections=tuple(scope),
         kinds=frozenset(kind for kind, _ in pairs),
         source_types=frozenset(name for _, name in pairs if name),
@@ -224,11 +206,8 @@ def make_vocabulary(catalogue: Catalogue, scope: Sequence[str]) -> Vocabulary:
         authors=Looked(words.authors),
         taxonomy=Looked(words.taxonomy),
         dimensions=frozenset(catalogue.names.sorts(scope, DIMENSION)),
-        relations=_relations(catalogue.graph.relation_types(scope) if scope else ()),
         entity_types=types - {UNTYPED},
         untyped=UNTYPED in types,
-        series=Looked(words.series),
-        numbered=Looked(words.numbered),
         publishers=Looked(words.publishers),
         published_by=words.published_by,
         published=catalogue.censuses.published(scope),
@@ -267,12 +246,6 @@ class _Words:
         forms = forms_of(self._graph.nodes(list(wanted)))
         return {key: forms[key] for key in found if key in forms}
 
-    def called_with(self, words: Sequence[str]) -> Sequence[Named]:
-        """The spellings of the entities of which a title or an alias holds all of the words."""
-        ids = self._names.worded(self._scope, words, (WORD, ALIAS_WORD))
-        nodes = self._graph.described_by(ids)
-        return [form for forms in forms_of(nodes).values() for form in forms]
-
     def speakers(self, keys: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """The people who speak that are called so."""
         return self._people((SPEAKER, SPEAKER_PART), keys)
@@ -294,19 +267,6 @@ class _Words:
             key: pairs_of(one.value for one in those)
             for key, those in self._of((VALUE,), keys).items()
         }
-
-    def series(self, keys: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """The numbers of a noun."""
-        found = self._names.called(self._scope, (SERIES,), keys)
-        return {
-            key: tuple(dict.fromkeys(one.value for one in those))
-            for (_, key), those in found.items()
-        }
-
-    def numbered(self, keys: Sequence[str]) -> dict[str, _Pairs]:
-        """The documents with a noun and a number in their titles."""
-        found = {key: self._names.titled(self._scope, NUMBERED, key) for key in keys}
-        return {key: tuple(those) for key, those in found.items() if those}
 
     def publishers(self, keys: Sequence[str]) -> dict[str, bool]:
         """Which keys sites are called by."""
@@ -338,16 +298,6 @@ def people(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
         for part, those in parts.items()
         if len(those) == 1 and part not in found
     }
-
-
-def _relations(kinds: Iterable[RelationKind]) -> tuple[str, ...]:
-    found = {
-        " ".join(name.replace("_", " ").lower().split())
-        for kind in kinds
-        for name in (kind.type, kind.inverse, *kind.words)
-    }
-    named = (name for name in found if name and "←" not in name)
-    return tuple(sorted(named, key=lambda name: (-len(name), name)))
 
 
 SHORT = 3  # letters up to which a single word has to be written as the entity writes it

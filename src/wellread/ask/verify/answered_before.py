@@ -22,7 +22,7 @@ from wellread.ask.retrieve.rated_questions import RatedAnswer, flagged_sentences
 from wellread.ask.retrieve.relax import SOURCE_KINDS
 from wellread.ask.retrieve.search import search
 from wellread.ask.verify.check_claims import NUMBER, checked, missing_amounts, told
-from wellread.ask.verify.confidence import of_correction, of_expert
+from wellread.ask.verify.confidence import of_expert
 from wellread.ask.write.drafting import Written
 from wellread.identity import sentence_hash
 from wellread.kb import KnowledgeBase
@@ -205,11 +205,7 @@ class _Said:
 
 
 def corrected(kb: KnowledgeBase, analysis: Analysis, asked: str = "") -> Before | None:
-    """The last word of an expert on the same question that still holds; None without one.
-
-    Args:
-        asked: the question before words were read in another spelling, as past ones are kept.
-    """
+    """The last word of an expert on the same question that still holds; None without one."""
     if not kb.settings.features.corrections:
         return None
     for question in dict.fromkeys((analysis.question, asked or analysis.question)):
@@ -246,7 +242,8 @@ def _made(kb: KnowledgeBase, analysis: Analysis, rated: RatedAnswer) -> Before |
         ),
         checked=held,
         evidence=pieces,
-        sure=of_correction(
+        sure=of_expert(
+            None,
             whole=all(item.verdict.name.whole for item in held),
             threshold=kb.settings.qa.confidence_threshold,
         ),

@@ -50,9 +50,6 @@ def checked(
 
     One that cites nothing, or another passage than the one in which it stands word for word, is
     cited where it stands.
-
-    Args:
-        voices: whose words alone are asked for; anybody's when empty.
     """
     return [_check(claim, evidence, voices) for claim in claims]
 

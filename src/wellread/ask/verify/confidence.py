@@ -75,34 +75,21 @@ def of_catalogue(
     return Confidence(score=certainty, band=band, reasoning=reason)
 
 
-def of_expert(rating: int, *, whole: bool, threshold: float) -> Confidence:
+def of_expert(rating: int | None, *, whole: bool, threshold: float) -> Confidence:
     """A past answer is as sure as its expert was, and never surer than what is counted.
 
     Args:
+        rating: None for one that the expert put right.
         whole: whether the checker finds each sentence in the sources.
     """
-    found = round(min(rating / 100, CATALOGUE_SURE if whole else HIGH), 3)
+    most = CATALOGUE_SURE if whole else HIGH
+    found = most if rating is None else round(min(rating / 100, most), 3)
     held = "its sources still say so" if whole else "its sources have not changed since"
-    return Confidence(
-        score=found,
-        band=band_of(found, threshold),
-        reasoning=f"an expert rated this answer to the same question {rating} of 100, and {held}",
-    )
-
-
-def of_correction(*, whole: bool, threshold: float) -> Confidence:
-    """What an expert put right, on the place that they gave, is as sure as what is counted.
-
-    Args:
-        whole: whether the checker finds each sentence at its place.
-    """
-    found = CATALOGUE_SURE if whole else HIGH
-    held = "its source says so" if whole else "its source has not changed since"
-    return Confidence(
-        score=found,
-        band=band_of(found, threshold),
-        reasoning=f"an expert put the answer to the same question right, and {held}",
-    )
+    said = "put the answer to the same question right"
+    if rating is not None:
+        said = f"rated this answer to the same question {rating} of 100"
+    reason = f"an expert {said}, and {held}"
+    return Confidence(score=found, band=band_of(found, threshold), reasoning=reason)
 
 
 def band_of(found: float, threshold: float) -> Band:

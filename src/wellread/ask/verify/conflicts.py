@@ -25,7 +25,6 @@ from wellread.text.english import (
     BE,
     MONTHS,
     PREPOSITIONS,
-    ROUGHLY,
     STOP_WORDS,
     WEEKDAYS,
 )
@@ -368,15 +367,6 @@ def opposed(one: str, other: str) -> bool:
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
 _RECENT_YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
-_ROUGH = re.compile(rf"\b(?:{'|'.join(ROUGHLY)}|estimated?|an average)\b", re.IGNORECASE)
-_KINDS = {
-    "article": "an article",
-    "page": "a page",
-    "paper": "a paper",
-    "transcript": "a transcript",
-    "entity": "an entry",
-    "qa": "a past answer",
-}
 
 
 def disputed(analysis: Analysis, evidence: Sequence[Evidence]) -> Disagreement | None:
@@ -423,8 +413,7 @@ def conflict_of(
 def reason(found: Disagreement, evidence: Sequence[Evidence]) -> str:
     """In words; empty when nothing tells."""
     leads = [view[0] for view in found.views]
-    parts = [_dates(leads, evidence), _years_told(leads), _kinds(leads, evidence), _rough(leads)]
-    return "; ".join(part for part in parts if part)
+    return "; ".join(filter(None, (_dates(leads, evidence), _years_told(leads))))
 
 
 def _dates(leads: Sequence[Statement], evidence: Sequence[Evidence]) -> str:
@@ -443,25 +432,3 @@ def _years_told(leads: Sequence[Statement]) -> str:
     if not all(len(each) == 1 for each in years) or len({each[0] for each in years}) == 1:
         return ""
     return "they speak of different years: " + ", ".join(each[0] for each in years)
-
-
-def _kinds(leads: Sequence[Statement], evidence: Sequence[Evidence]) -> str:
-    kinds = [evidence[statement.evidence].hit.document.kind for statement in leads]
-    if len(set(kinds)) == 1:
-        return ""
-    return "the " + ", the ".join(
-        f"{ordinal} is {_KINDS[kind]}" for ordinal, kind in zip(_ORDINALS, kinds, strict=False)
-    )
-
-
-def _rough(leads: Sequence[Statement]) -> str:
-    rough = [_is_rough(statement.text) for statement in leads]
-    if all(rough) or not any(rough):
-        return ""
-    named = [ordinal for ordinal, each in zip(_ORDINALS, rough, strict=False) if each]
-    return f"the {' and the '.join(named)} gives no exact value"
-
-
-def _is_rough(text: str) -> bool:
-    """Whether its one amount is no exact one; of several nobody knows which one is rough."""
-    return _ROUGH.search(text) is not None and len(parse(text).quantities) < 2

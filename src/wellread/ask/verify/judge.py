@@ -85,11 +85,7 @@ SCHEMA: Mapping[str, object] = _object_of(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rival:
-    """A passage that gives another value than a sentence of the answer.
-
-    Attributes:
-        own, other: key and span of the stretch that the sentence rests on, and of the other one.
-    """
+    """A passage that gives another value than a sentence of the answer."""
 
     about: str
     reason: str
@@ -99,12 +95,7 @@ class Rival:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
-    """What came of judging.
-
-    Attributes:
-        checked: the sentences, those with a new verdict that were judged.
-        failure: why none was judged, in words; empty when they were, or need not be.
-    """
+    """What came of judging."""
 
     checked: Sequence[Checked]
     rivals: tuple[Rival, ...] = ()
@@ -114,11 +105,7 @@ class Ruling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opinion:
-    """A judge's reply as it came; empty where none was asked.
-
-    Attributes:
-        failure: why there is none, in words; empty where none was wanted.
-    """
+    """A judge's reply as it came; empty where none was asked."""
 
     reply: str = ""
     by: str = ""
@@ -134,11 +121,7 @@ async def judged(
     *,
     by: str = "",
 ) -> Ruling:
-    """``checked`` after the judge has seen it, if one is to be had; never raises for a model.
-
-    Args:
-        by: the model that wrote the sentences; it judges, unless the settings name another.
-    """
+    """``checked`` after the judge has seen it, if one is to be had; never raises for a model."""
     opinion = await opinion_on(kb, analysis, evidence, checked, by=by)
     return ruling_by(opinion, analysis, evidence, checked)
 

@@ -55,12 +55,7 @@ class Written:
 
 @dataclass(slots=True)
 class Drafting:
-    """Where a draft is left once all its text has come.
-
-    Attributes:
-        written: None until then, and where no model wrote.
-        fallback: why the configured model did not write; empty where it did, or none is.
-    """
+    """Where a draft is left once all its text has come."""
 
     written: Written | None = None
     fallback: str = ""
@@ -68,12 +63,7 @@ class Drafting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Writers:
-    """Who may write, and what a model is told.
-
-    Attributes:
-        similar_questions: text about verified past answers.
-        models: whether language models may write at all.
-    """
+    """Who may write, and what a model is told."""
 
     similar_questions: str = ""
     models: bool = True
@@ -197,12 +187,7 @@ def usage_of(told: ModelUsage | None) -> Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Who is asked to write, one after the other; when all fail, extracts are shown.
-
-    Attributes:
-        reason: why the configured model is not the first of them; empty when it is.
-        cheaper: who is asked when the budget does not allow the configured model's call.
-    """
+    """Who is asked to write, one after the other; when all fail, extracts are shown."""
 
     writers: tuple[Role, ...] = ()
     reason: str = ""

@@ -111,9 +111,6 @@ def told_in(piece: Evidence, voices: Sequence[str] = ()) -> list[tuple[str, Span
     """Who says each sentence, its span of the piece's text, and its text as it is read.
 
     Orders to whoever answers, planted in a source, are left out.
-
-    Args:
-        voices: whose sentences alone are wanted, where there are any.
     """
     planted = planted_in(piece.text)
     return [
@@ -188,7 +185,7 @@ def completed(text: str, stretch: Span, marked: Sequence[Span]) -> list[Span]:
         elif lines[first].kind == "row" and lines[first].span.end <= start:
             before.append(lines[first].span)
         if lead is not None:
-            if _adjoins(lines, lead, start):
+            if start <= lines[lead + 1].span.start:
                 start = min(start, lines[lead].span.start)
             elif lines[lead].span.end <= start:
                 before.insert(0, lines[lead].span)
@@ -244,10 +241,6 @@ def _lead(lines: Sequence[_Line], first: int) -> int | None:
         return None
     line = lines[first - 1]
     return first - 1 if len(line.text.split()) <= LONGEST_LEAD else None
-
-
-def _adjoins(lines: Sequence[_Line], lead: int, start: int) -> bool:
-    return start <= lines[lead + 1].span.start
 
 
 def _words(lines: Sequence[_Line]) -> int:
@@ -336,11 +329,7 @@ def judged(
     *,
     most: tuple[int, int] = (READ, NEAREST),
 ) -> Judged:
-    """The windows in the order in which they promise to answer ``question``.
-
-    Args:
-        most: how many are read, and of how many the vectors are compared.
-    """
+    """The windows in the order in which they promise to answer ``question``."""
     table = free_columns(question, windows, evidence)
     weights = learned()
     order = _best(table @ weights.score["free"])[: most[0]]

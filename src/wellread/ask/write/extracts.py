@@ -146,11 +146,7 @@ def extracts_of(
     evidence: Sequence[Evidence],
     stated: Sequence[tuple[int, Span]] = (),
 ) -> Extracts:
-    """The extracts of ``evidence`` that answer the question; none where it has no sentence.
-
-    Args:
-        stated: sentences, by number of the piece and span of the document, that are shown too.
-    """
+    """The extracts of ``evidence`` that answer the question; none where it has no sentence."""
     windows = _windows(evidence, analysis.voices)
     if not windows:
         return Extracts()
@@ -170,11 +166,7 @@ def extracts_of(
 def nearest_of(
     kb: KnowledgeBase, question: str, evidence: Sequence[Evidence], voices: Sequence[str] = ()
 ) -> Extracts:
-    """An extract of each piece that comes near to ``question``, the nearest first.
-
-    Args:
-        voices: whose words alone are read, where there are any.
-    """
+    """An extract of each piece that comes near to ``question``, the nearest first."""
     windows = _windows(evidence, voices)
     if not windows:
         return Extracts()
@@ -316,11 +308,7 @@ def _marks(best: Sequence[Sequence[int]], most: int) -> list[tuple[int, ...]]:
 
 
 def extract_of(kb: KnowledgeBase, piece: Evidence, window: Window, marks: Sequence[int]) -> Extract:
-    """A window as an extract, with what it needs around it in its document.
-
-    Args:
-        marks: the places of the sentences that are marked, best first.
-    """
+    """A window as an extract, with what it needs around it in its document."""
     first = piece.span.start
     sentences = [Span(start=first + s.start, end=first + s.end) for s in window.sentences]
     marked = tuple(sentences[at] for at in marks)

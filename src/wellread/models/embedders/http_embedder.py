@@ -65,18 +65,7 @@ class HttpEmbedder:
         timeout: float = 60.0,
         sleep: Callable[[float], object] = time.sleep,
     ) -> None:
-        """Prepare; nothing is sent yet.
-
-        Args:
-            url: base URL of the server, with ``/v1`` where it has one.
-            model: model name to ask for.
-            api_key: sent as bearer token; empty sends none.
-            timeout: seconds that one try may take, the whole reply included.
-            sleep: waits between two tries.
-
-        Raises:
-            SettingsError: ``url`` is not an http(s) URL, or the key cannot be sent.
-        """
+        """Prepare; nothing is sent yet."""
         parts = urlsplit(url)
         self._keys = [api_key, parts.password or ""]
         if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -115,12 +104,7 @@ class HttpEmbedder:
         return self._dimensions
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:  # noqa: ARG002
-        """Unit vectors of ``texts``, in order, shape ``(len(texts), dimensions)``.
-
-        Raises:
-            ModelTimeoutError: no reply within the time limit, at every try.
-            ModelError: the server refused, could not be reached, or replied with nonsense.
-        """
+        """Unit vectors of ``texts``, in order, shape ``(len(texts), dimensions)``."""
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)
         return np.concatenate([self._request(batch) for batch in _batches(texts)])
@@ -241,11 +225,7 @@ def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _indexed(items: Sequence[object], count: int) -> list[dict[str, object]]:
-    """The objects of a reply by their ``index``; servers may send them in any order.
-
-    Raises:
-        ValueError: not one object for each of ``count`` texts.
-    """
+    """The objects of a reply by their ``index``; servers may send them in any order."""
     rows = [(item.get("index", at), item) for at, item in enumerate(items) if type(item) is dict]
     by_place = {place: item for place, item in rows if type(place) is int and 0 <= place < count}
     if len(items) != count or len(by_place) != count:

@@ -39,16 +39,7 @@ class LocalEmbedder:
     """
 
     def __init__(self, home: Path, *, model_path: str = "", threads: int = 0) -> None:
-        """Open the model; build its graph under ``home`` when it is not there.
-
-        Args:
-            home: folder of the installation; the graph is kept in ``home/models``.
-            model_path: model file, or a folder with it; empty takes the installed package's.
-            threads: threads to compute with; 0 takes all cores.
-
-        Raises:
-            ModelError: the model file is missing or another one, or the home cannot be written.
-        """
+        """Open the model; build its graph under ``home`` when it is not there."""
         source = find_weights(model_path)
         artefact = Artefact(
             folder=home / "models", stem=f"{MODEL}.{SHORT}.r{REVISION}", suffix=".onnx"
@@ -66,19 +57,11 @@ class LocalEmbedder:
         return DIMENSIONS
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:  # noqa: ARG002
-        """Unit vectors of ``texts``, in order, shape ``(len(texts), 384)``.
-
-        Raises:
-            ModelError: onnxruntime failed (for example out of memory).
-        """
+        """Unit vectors of ``texts``, in order, shape ``(len(texts), 384)``."""
         return self.embed_pieces(word_pieces(texts, MAX_PIECES - 2))
 
     def embed_pieces(self, pieces: Sequence[NDArray[np.int32]]) -> NDArray[np.float32]:
-        """Unit vectors of word pieces, at most 254 each; ``[CLS]`` and ``[SEP]`` are added.
-
-        Raises:
-            ModelError: onnxruntime failed (for example out of memory).
-        """
+        """Unit vectors of word pieces, at most 254 each; ``[CLS]`` and ``[SEP]`` are added."""
         vectors = np.empty((len(pieces), DIMENSIONS), dtype=np.float32)
         for batch in batches([len(ids) + 2 for ids in pieces]):
             tokens, mask = framed([pieces[position] for position in batch])
@@ -144,11 +127,7 @@ class EncoderEmbedder:
     """
 
     def __init__(self, path: Path, sha256: str, encoder: Encoder, *, threads: int = 0) -> None:
-        """Open the model in ``path``, whose hash is ``sha256``.
-
-        Raises:
-            ModelError: onnxruntime refuses the file.
-        """
+        """Open the model in ``path``, whose hash is ``sha256``."""
         self._session = open_session(path, threads)
         self._sha256, self._encoder = sha256, encoder
 
@@ -163,11 +142,7 @@ class EncoderEmbedder:
         return DIMENSIONS
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
-        """Unit vectors of ``texts``, in order, shape ``(len(texts), 384)``.
-
-        Raises:
-            ModelError: onnxruntime failed (for example out of memory).
-        """
+        """Unit vectors of ``texts``, in order, shape ``(len(texts), 384)``."""
         before = self._encoder.query if purpose == "query" else self._encoder.passage
         pieces = word_pieces([before + text for text in texts], MAX_PIECES - 2)
         vectors = np.empty((len(pieces), DIMENSIONS), dtype=np.float32)

@@ -43,11 +43,7 @@ Weights = Mapping[str, NDArray[Any]]
 
 
 def build_graph(source: Path) -> bytes:
-    """The serialised graph: ``input_ids`` and ``attention_mask`` to unit ``vectors``.
-
-    Raises:
-        ModelError: the rebuilt graph does not give the vectors of the original.
-    """
+    """The serialised graph: ``input_ids`` and ``attention_mask`` to unit ``vectors``."""
     original = onnx.load(str(source))
     weights = {tensor.name: numpy_helper.to_array(tensor) for tensor in original.graph.initializer}
     matrices = [

@@ -115,11 +115,7 @@ class CachedEmbedder:
         return self._embedder.dimensions
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
-        """Unit vectors of ``texts``, in order; the caller may change the array.
-
-        Raises:
-            ModelError: the embedder inside failed; nothing is remembered then.
-        """
+        """Unit vectors of ``texts``, in order; the caller may change the array."""
         if not texts or (purpose != "query" and len(texts) > FEW):
             return self._embedder.embed(texts, purpose)
         found = self._recall(texts, purpose)

@@ -59,17 +59,7 @@ class StaticEmbedder:
         threads: int = 0,
         vocabulary: int = VOCABULARY,
     ) -> None:
-        """Load the table of vectors; distil it under ``home`` (some 20 s) when it is not there.
-
-        Args:
-            home: folder of the installation; the table is kept in ``home/models``.
-            model_path: file of the model to distil from; empty takes the installed package's.
-            threads: threads to distil with; 0 takes all cores.
-            vocabulary: number of word pieces, the most frequent first; the others are ignored.
-
-        Raises:
-            ModelError: the model file is missing or another one, or the home cannot be written.
-        """
+        """Load the table of vectors; distil it under ``home`` (some 20 s) when it is not there."""
         if not FIRST_WORD + DIMENSIONS <= vocabulary <= VOCABULARY:
             raise ModelError(
                 f"a vocabulary of {vocabulary} word pieces is out of range: "
@@ -92,11 +82,7 @@ class StaticEmbedder:
         return DIMENSIONS
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:  # noqa: ARG002
-        """Unit vectors of ``texts``, in order, shape ``(len(texts), 256)``.
-
-        Raises:
-            ModelError: the tokenizer could not be loaded.
-        """
+        """Unit vectors of ``texts``, in order, shape ``(len(texts), 256)``."""
         vectors = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
         start = 0
         for block in _blocks(word_pieces(texts, MAX_PIECES)):

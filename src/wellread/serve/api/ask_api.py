@@ -31,7 +31,6 @@ from wellread.serve.features.answer_forms import (
     ExplainedResponse,
     Explanation,
     QueryResponse,
-    explanation,
     query_body,
 )
 from wellread.serve.features.answering import (
@@ -146,11 +145,11 @@ async def ask(kb: Kb, request: AskRequest) -> ExplainedResponse | AskResponse | 
         body = answer_body(done, await to_thread.run_sync(past_beside, kb, done))
         if not told:
             return body
-        return ExplainedResponse(reply=body, explanation=await _explaining(kb, told)())
+        return ExplainedResponse(reply=body, explanation=await _explaining(told)())
     # The first event comes before the response starts: what is wrong with the question
     # itself still ends in an HTTP status.
     first = await anext(events)
-    why = _explaining(kb, told) if request.options.explain else None
+    why = _explaining(told) if request.options.explain else None
     return EventSourceResponse(_stream(kb, first, events, why))
 
 
@@ -192,11 +191,11 @@ def sent(name: str, value: object, number: int | None = None) -> ServerSentEvent
     return ServerSentEvent(event=name, data=data, id=None if number is None else str(number))
 
 
-def _explaining(kb: KnowledgeBase, told: list[tuple[Analysis, Found]]) -> Explaining:
+def _explaining(told: list[tuple[Analysis, Found]]) -> Explaining:
     """Gives the explanation of the answer, once there is one."""
 
     async def explain() -> Explanation:
-        return await to_thread.run_sync(explanation, kb, *told[0])
+        return Explanation(analysis=told[0][0], found=told[0][1])
 
     return explain
 

@@ -132,7 +132,7 @@ def show_answer(
     started = time.perf_counter()
     answered = answer_of(terminal, kb, question, explain=tell)
     seconds = time.perf_counter() - started
-    why = explanation(kb, *read[0]) if read else None
+    why = Explanation(analysis=read[0][0], found=read[0][1]) if read else None
     contexts = quote_contexts(kb, answered) if detailed else ()
     covered = scope_coverage(kb, question.filters) if coverage else ()
     similar = past_beside(kb, answered)

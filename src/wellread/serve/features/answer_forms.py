@@ -32,10 +32,9 @@ from wellread.values.reports import Report
 
 Facts = tuple[dict[str, str], ...]
 
-FACES.show(Dropped, "passage_id=hit.passage.id title=hit.document.title why")
 FACES.show(
     Hit,
-    "passage_id=passage.id title=document.title score ranks marked",
+    "passage_id=passage.id title=document.title score ranks",
     score=(float, lambda hit: round(hit.score, 4)),
 )
 FACES.show(
@@ -66,25 +65,12 @@ FACES.show(
 
 
 def _searches(told: Any) -> list[dict[str, object]]:
-    """Each search: within which filters, what each list gave, and how it was joined."""
+    """Each search: what for, and within which filters."""
     return [
         {
             "purpose": look.purpose,
             "query": look.query,
             "filters": filters_in_words(look.filters),
-            "lists": {
-                name: [
-                    {
-                        "passageId": one.passage_id,
-                        "title": told.titles.get(one.passage_id, ""),
-                        "rank": one.rank,
-                        "score": one.score,
-                    }
-                    for one in listed
-                ]
-                for name, listed in look.lists
-            },
-            "fused": look.fused,
         }
         for look in told.found.traces
     ]
@@ -92,24 +78,18 @@ def _searches(told: Any) -> list[dict[str, object]]:
 
 class Explanation(
     Shape,
-    line="analysis strategy=found.strategy method searches used=found.hits dropped paths notes",
+    line="analysis strategy=found.strategy method searches used=found.hits paths notes",
     searches=(tuple[dict[str, Any], ...], _searches),
 ):
-    """How an answer came to what it rests on; ``titles``: of the passages that lists have."""
+    """How an answer came to what it rests on."""
 
     analysis: Analysis
     found: Found
-    titles: dict[str, str]
 
     @property
     def method(self) -> str:
         """How a result of the catalogue was worked out."""
         return self.found.method if isinstance(self.found, AggregateResult) else ""
-
-    @property
-    def dropped(self) -> tuple[Dropped, ...]:
-        """What was found and not used."""
-        return self.found.dropped if isinstance(self.found, Retrieval) else ()
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -127,11 +107,6 @@ class ExplainedResponse(Shape, line="*reply explanation"):
 
     reply: AskResponse
     explanation: Explanation
-
-
-def explanation(kb: KnowledgeBase, analysis: Analysis, found: Found) -> Explanation:
-    """The whole explanation; the titles of candidates are looked up."""
-    return Explanation(analysis=analysis, found=found, titles=_titles(kb, found))
 
 
 def path_in_words(path: Path) -> str:

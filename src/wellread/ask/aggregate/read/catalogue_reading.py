@@ -10,7 +10,7 @@ writes its numbers, from examples that stand there as plain lines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
@@ -24,7 +24,6 @@ from wellread.ask.aggregate.read.query import (
     MOST_WORDS,
     PERIODS,
     Noun,
-    Sense,
     nouns,
     said,
     spelling,
@@ -136,12 +135,11 @@ def learned(name: str = FILE) -> CatalogueModel:
 # --- the words of a question ---
 
 NOUN, IN, BY, PERSON, WHEN = "{noun}", "{in}", "{by}", "{person}", "{when}"
-VALUE, NUMBER, RELATION = "{value}", "{number}", "{relation}"
+VALUE, NUMBER = "{value}", "{number}"
 WITHIN = (IN, PERSON, WHEN, VALUE)
 SURE = 0.25  # by how much a reading has to fit better than that the texts are asked
 LEAST = 0.45  # how well it has to fit
 SWALLOWED = 0.35  # less for each known word that is taken for a part of the topic
-LESS_PLAIN = 0.05  # less for words of such questions that are taken for a relation
 MOST_READINGS = 300  # that are scored
 MOST_TOKENS = 24
 LONGEST_VALUE = 5
@@ -151,12 +149,9 @@ _SLOTS: Mapping[ConstraintKind, str] = {
     "time": WHEN,
     "author": PERSON,
     "speaker": PERSON,
-    "document": PERSON,  # a publisher
     "taxonomy": VALUE,
     "language": "",
-    "collection": "",
 }
-ADJUNCTS = ("language", "collection")  # limits that are no slots
 
 # What a reading needs, one of each set.
 _NEEDED: Mapping[str, tuple[frozenset[str], ...]] = {
@@ -171,31 +166,8 @@ _NEEDED: Mapping[str, tuple[frozenset[str], ...]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """Words of a question that ask for a relation.
-
-    Attributes:
-        first, last: the first token and the one after the last.
-        senses: what "A <words> B" means, read from A.
-    """
-
-    first: int
-    last: int
-    words: str
-    senses: tuple[Sense, ...]
-
-
-Finder = Callable[[Sequence[str], Sequence[bool]], Iterable[Said]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """Some words of the question as one slot, or one word; ``slot`` is empty for what says nothing.
-
-    Attributes:
-        first, last: which words, the last not included.
-        known: what could be something else, but is taken for a part of the topic.
-    """
+    """Some words of the question as one slot, or one word; no slot for what says nothing."""
 
     slot: str
     first: int
@@ -205,7 +177,6 @@ class Piece:
     filters: Filters | None = None
     entities: tuple[NamedEntity, ...] = ()
     number: int | None = None
-    said: Said | None = None
     known: bool = False
 
 
@@ -281,14 +252,6 @@ class QuestionWords:
                 if self._fixed.isdisjoint(range(piece.first, piece.last)):
                     self.options[piece.first].append(piece)
 
-    def add_relations(self, relations: Finder) -> None:
-        """Words that ask for relations of the entities that are named."""
-        places = [self.span(at, at + 1) for at in range(len(self.tokens))]
-        named = [any(one.span.overlaps(at) for one in self.analysis.entities) for at in places]
-        for one in relations(self.plain, named):
-            piece = Piece(slot=RELATION, first=one.first, last=one.last, said=one)
-            self.options[one.first].append(piece)
-
     def span(self, first: int, last: int) -> Span:
         """Where these words stand."""
         return Span(start=self.tokens[first].start, end=self.tokens[last - 1].end)
@@ -347,24 +310,12 @@ class QuestionWords:
                 noun = known.get(self._phrase(first, last))
                 if noun is None:
                     continue
-                if noun.what == "entities" and noun.names:
-                    noun, last = self._with_other(noun, last, known)
                 yield Piece(slot=NOUN, first=first, last=last, noun=noun)
                 if noun.what == "documents":
                     yield Piece(slot=IN, first=first, last=last, noun=noun, filters=noun.filters)
                 elif noun.what in FIELDS:
                     yield Piece(slot=BY, first=first, last=last, by=noun.what)
                 break
-
-    def _with_other(self, noun: Noun, last: int, known: Mapping[str, Noun]) -> tuple[Noun, int]:
-        """The noun with one beside it: "tools or methods"."""
-        if self.plain[last : last + 1] not in (["or"], ["and"]) or last + 1 >= len(self.tokens):
-            return noun, last
-        other = known.get(self._phrase(last + 1, last + 2))
-        if other is None or other.what != "entities" or not other.names:
-            return noun, last
-        both = replace(noun, one=f"{noun.one} or {other.one}", names=(*noun.names, *other.names))
-        return both, last + 2
 
     def _values(self) -> Iterator[Piece]:
         """The longest value of the taxonomy that begins at each word."""
@@ -466,9 +417,8 @@ def best_reading(words: QuestionWords, model: CatalogueModel) -> Reading | None:
         if reading is None or not all(map(set(slots).intersection, _NEEDED.get(reading.name, ()))):
             continue
         score = reading.score - SWALLOWED * sum(piece.known for piece in pieces)
-        rank = score - LESS_PLAIN * slots.count(RELATION)
-        if rank > highest:
-            highest = rank
+        if score > highest:
+            highest = score
             topic = next((pieces[start:end] for start, end in runs if slots[start] == TOPIC), [])
             best = replace(reading, score=score, pieces=tuple(pieces), topic=tuple(topic))
     return best if best and best.sure else None
@@ -498,10 +448,8 @@ def _paths(choices: Sequence[Sequence[Piece]], start: int = 0) -> Iterator[list[
 
 def _possible(masked: Sequence[str]) -> bool:
     """Whether no slot is there too often."""
-    most = {NOUN: 1, TOPIC: 1, NUMBER: 1, RELATION: 1, BY: 2, WHEN: 1, IN: 2}
-    if any(masked.count(slot) > number for slot, number in most.items()):
-        return False
-    return TOPIC in masked or RELATION not in masked
+    most = {NOUN: 1, TOPIC: 1, NUMBER: 1, BY: 2, WHEN: 1, IN: 2}
+    return all(masked.count(slot) <= number for slot, number in most.items())
 
 
 def _framed(reading: str, masked: Sequence[str], model: CatalogueModel) -> bool:

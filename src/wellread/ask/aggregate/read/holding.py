@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from wellread.ask.aggregate.read.query import CatalogueQuery, EntityKey, Name, Topic
+from wellread.ask.aggregate.read.query import CatalogueQuery, Name, Topic
 from wellread.ask.aggregate.read.result import Place, Scope
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.store.catalogue.documents.listings import Entry
@@ -288,8 +288,7 @@ class Request:
         """What is asked for has to meet them: in words, as they follow the noun."""
         query = self.query
         topic = (query.about.said,) if query.about else ()
-        related = (query.related.said,) if query.related else ()
-        return (*related, *topic, *self.scope.said)
+        return (*topic, *self.scope.said)
 
     @property
     def suffix(self) -> str:
@@ -305,33 +304,14 @@ class Request:
     def entries(self) -> tuple[list[Entry], Holding | None]:
         """The documents that are meant, and what was found of the topic in them."""
         scope, held = self.scope, None
-        if self.query.related:
-            near = {known for node in self.related() for known in node.documents}
-            scope = scope.only(sorted(near))
         if self.query.about:
             held = documents_about(self.scope, self.query.about)
             scope = scope.only(sorted(held.counts))
         return scope.entries(), held
 
-    def related(self) -> list[EntityNode]:
-        """The entities that the one hop of the query leads to."""
-        walk = self.query.related
-        if walk is None:
-            return []
-        graph = self.scope.kb.catalogue.graph
-        found: dict[EntityKey, EntityNode] = {}
-        for start in (node for name in walk.starts for node in nodes_of(self.scope, name)):
-            for sense in walk.hops[0].senses or (None,):
-                types = [sense.type] if sense else None
-                side = sense.side if sense else "both"
-                for near in graph.neighbours([start.collection], start.id, types, side):
-                    if near.node:
-                        found[near.node.collection, near.node.id] = near.node
-        return list(found.values())
-
     def narrowed(self) -> Scope:
         """The scope, without the documents that are not about the topic."""
-        if self.query.about is None and self.query.related is None:
+        if self.query.about is None:
             return self.scope
         return self.scope.only([entry.id for entry in self.entries()[0]])
 

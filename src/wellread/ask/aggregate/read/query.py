@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from wellread.ask.understand.vocabulary import Vocabulary
@@ -34,9 +34,6 @@ What = Literal[
     "dimensions",
     "stories",
     "mentions",
-    "relations",
-    "relation_types",
-    "passages",
 ]
 MOST_WORDS = 4  # of a noun
 
@@ -62,9 +59,6 @@ _PLAIN: dict[What, str] = {
     "dimensions": "dimension, taxonomy dimension",
     "stories": "story, news story",
     "mentions": "mention",
-    "relations": "relation, relationship, edge",
-    "relation_types": "relation type, kind of relation, type of relation",
-    "passages": "passage, segment",
 }
 
 
@@ -161,11 +155,7 @@ class QueryError(RequestError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Name:
-    """One thing that is looked for: entities of this name, or the words as they stand.
-
-    Attributes:
-        entities: those that are meant; when empty, the graph is asked for the name.
-    """
+    """One thing that is looked for: entities of this name, or the words as they stand."""
 
     phrase: str
     entities: tuple[EntityKey, ...] = ()
@@ -222,38 +212,22 @@ class Hop:
 
     Attributes:
         senses: the relations to follow, read from where one stands; none means any.
-        attribute: a dimension of the taxonomy, in place of relations: to all that share a value.
         types: what stands at its end must be of one of these entity types, when there are any.
         words: what a question calls it.
     """
 
     senses: tuple[Sense, ...] = ()
-    attribute: str = ""
     types: frozenset[str] = frozenset()
     words: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walk:
-    """From where to go through the graph, and over what.
-
-    Attributes:
-        hops: to be made from the starts, in order.
-        all_of: whether what is reached must be reached from every start.
-    """
+    """From where to go through the graph, and over what."""
 
     starts: tuple[Name, ...]
     hops: tuple[Hop, ...] = ()
     all_of: bool = False
-
-    @property
-    def said(self) -> str:
-        """One hop as it follows a noun: ``(funded by “X”)``, ``(“X” uses)``."""
-        names = " and ".join(dict.fromkeys(f"“{name.phrase}”" for name in self.starts))
-        hop = self.hops[0]
-        words = hop.words or " or ".join(sense.type for sense in hop.senses) or "related to"
-        outwards = bool(hop.senses) and all(sense.side == "out" for sense in hop.senses)
-        return f"({names} {words})" if outwards else f"({words} {names})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,7 +240,7 @@ class CatalogueQuery:
             ("trend"), what relations lead to ("walk"), how two things are connected ("path").
         of: what is counted, listed or looked for.
         about: what documents have to be about.
-        related: what they have to be related to; of a walk or a path, where it begins.
+        related: where a walk or a path begins, and over what it goes.
         where: limits that must be met, all of them.
         soft: limits that are let go of where nothing would be left.
         relaxed: limits of the question that were let go of before.
@@ -302,31 +276,26 @@ def _problem(query: CatalogueQuery) -> str:
     what, form = query.of.what, query.form
     counting = form in ("count", "list")
     hops = len(query.related.hops) if query.related else 0
-    limited = any(replace(filters, collections=()) != Filters() for filters in query.where)
     checks = (
         (query.limit is not None and query.limit < 1, "limit: at least 1"),
         (form == "trend" and not query.about, "about: a trend is of something; name it"),
         (what == "mentions" and counting and not query.about, "about: mentions of what?"),
-        (
-            what in ("passages", "relation_types") and bool(query.about or query.related),
-            f"about: {query.of.many} cannot be counted by what they are about",
-        ),
-        (
-            what in ("relations", "relation_types") and (limited or bool(query.related)),
-            f"where: {query.of.many} are limited by collections only",
-        ),
         (form == "walk" and not hops, "related: a walk needs where it begins and its hops"),
         (
             form == "path" and (not query.related or len(query.related.starts) < 2),
             "related: a path needs the two names that it connects",
         ),
         (
-            counting and hops > 1,
-            'related: to count or list takes one hop; the form "walk" takes several',
+            bool(query.related) and form not in ("walk", "path"),
+            'related: only the forms "walk" and "path" go through the graph',
         ),
         (
             query.order == "newest" and (form != "list" or what not in ("documents", "stories")),
             "order: the newest are listed of documents and stories",
+        ),
+        (
+            what == "stories" and query.order != "newest",
+            "of: of stories only the newest are listed",
         ),
         (
             query.order == "relevance" and (form != "list" or what != "entities"),
@@ -342,8 +311,8 @@ def _problem(query: CatalogueQuery) -> str:
             f'by: the form "{form}" is not divided',
         ),
         (
-            bool(query.by) and counting and what not in ("documents", "entities"),
-            f"by: only documents and entities are divided, not {query.of.many}",
+            bool(query.by) and counting and what != "documents",
+            f"by: only documents are divided, not {query.of.many}",
         ),
     )
     return next((said for wrong, said in checks if wrong), "")

@@ -15,13 +15,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from wellread.ask.aggregate.read.catalogue_reading import (
-    ADJUNCTS,
     BY,
     INSIDE_A_TOPIC,
     NOUN,
     NUMBER,
     PERSON,
-    RELATION,
     VALUE,
     WHEN,
     WITHIN,
@@ -35,16 +33,13 @@ from wellread.ask.aggregate.read.holding import documents_about
 from wellread.ask.aggregate.read.query import (
     PERIODS,
     CatalogueQuery,
-    Hop,
     Name,
     Noun,
     Order,
     QueryError,
     Topic,
-    Walk,
     said,
 )
-from wellread.ask.aggregate.read.read_walks import relations_of
 from wellread.ask.aggregate.read.result import limits_of, scope_of
 from wellread.ask.retrieve.relax import narrowed
 from wellread.ask.retrieve.story_search import WINDOW
@@ -70,14 +65,9 @@ NEWS_ITSELF = frozenset("new newest news headlines".split())  # of no earlier su
 
 def read_catalogue(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery]:
     """The queries that the question is read as, the best first; none where the texts are asked."""
-    given = [one.filters.document_ids for one in analysis.constraints if one.kind == "document"]
-    if any(len(ids) == 1 for ids in given):
-        return  # the text of one document is asked about
     collections = scope_of(kb, limits_of(analysis)).collections
     vocabulary = vocabulary_of(kb, collections)
     words = QuestionWords(analysis, vocabulary)
-    if analysis.entities:
-        words.add_relations(relations_of(kb.catalogue.graph, collections).find)
     reading = best_reading(words, learned())
     if reading is None:
         logger.info("no question to the catalogue: %r", analysis.question)
@@ -92,8 +82,8 @@ def _queries(kb: KnowledgeBase, words: QuestionWords, reading: Reading) -> Itera
     what = plain.of.what
     if name == "count":
         yield replace(plain, form="count", by=plain.by[:1])
-    elif plain.related or (plain.about and not plain.about.clear):
-        return  # what relations lead to is read from the graph, and a clause from the texts
+    elif plain.about and not plain.about.clear:
+        return  # a clause is read from the texts
     elif name == "exists" and what == "entities":
         yield plain
     elif name == "list" and what == "entities":
@@ -116,17 +106,15 @@ def _plain(words: QuestionWords, reading: Reading) -> CatalogueQuery:
     if not reading.filled(NOUN) and reading.filled(VALUE) and words.vocabulary.entity_types:
         of = Noun(what="entities", one="entity")
     limits = [piece.filters for piece in reading.pieces if piece.slot in WITHIN and piece.filters]
-    beside = [one.filters for one in words.analysis.constraints if one.kind in ADJUNCTS]
+    beside = [one.filters for one in words.analysis.constraints if one.kind == "language"]
     if reading.topic:  # "any news about ..." is asked of articles
         beside += words.kinds_beside(reading.pieces)
-    topic, related = _topic(words, reading)
     return CatalogueQuery(
         form="list",
         of=of,
-        about=topic,
-        related=related,
+        about=_topic(words, reading),
         where=(words.analysis.filters, *limits, *beside),
-        by=tuple(dict.fromkeys(piece.by for piece in reading.filled(BY)))[:1],
+        by=tuple(piece.by for piece in reading.filled(BY)[:1] if of.what == "documents"),
         limit=next((piece.number for piece in reading.filled(NUMBER)), None),
     )
 
@@ -164,20 +152,12 @@ def _entities(analysis: Analysis, plain: CatalogueQuery) -> CatalogueQuery:
 def _coverage(
     kb: KnowledgeBase, reading: Reading, plain: CatalogueQuery
 ) -> Iterator[CatalogueQuery]:
-    """What is covered, or lacks; by dimensions where some are named.
-
-    Which values of a dimension lack at a value of another one is told by the cells of the two.
-    """
+    """What is covered, or lacks; by dimensions where some are named."""
     named = dict.fromkeys(piece.by for piece in reading.filled(BY))
     by = [one for one in named if one != "quarter"][:2]
     missing = reading.name == "missing"
     if missing and not by:
         yield replace(plain, form="missing", by=())
-        return
-    values = [name for where in plain.where for name, _ in where.taxonomy if name not in by]
-    if missing and len(by) == 1 and values:
-        where = tuple(replace(one, taxonomy=()) for one in plain.where)
-        yield replace(plain, form="coverage", by=(*by, values[0]), where=where, about=None)
         return
     if plain.about and not by:
         thing = Name(phrase=f"{plain.about.names[0].phrase} coverage")
@@ -242,23 +222,11 @@ def _times(
     yield Filters(), tuple(times), () if times else (_NOT_RECENT,)
 
 
-def _topic(words: QuestionWords, reading: Reading) -> tuple[Topic | None, Walk | None]:
-    """What documents have to be about, or what they have to be related to."""
+def _topic(words: QuestionWords, reading: Reading) -> Topic | None:
+    """What documents have to be about."""
     pieces = reading.topic
     if not pieces:
-        return None, None
-    asked = reading.filled(RELATION)
-    if asked and asked[0].said:
-        starts = tuple(
-            Name(phrase=one.title, entities=((one.collection, one.entity_id),))
-            for one in pieces[0].entities
-        )
-        if len(pieces) > 1 or not starts:
-            raise QueryError("related: no entity is named alone")
-        before = asked[0].first < pieces[0].first
-        senses = asked[0].said.senses
-        flipped = tuple(sense.flipped() for sense in senses) if before else senses
-        return None, Walk(starts=starts, hops=(Hop(senses=flipped, words=asked[0].said.words),))
+        return None
     divides = ("and", "or") if any(piece.entities for piece in pieces) else ("or",)
     parts: list[list[Piece]] = [[]]
     for piece in pieces:
@@ -268,7 +236,7 @@ def _topic(words: QuestionWords, reading: Reading) -> tuple[Topic | None, Walk |
             parts[-1].append(piece)
     names = tuple(_name(words, part) for part in map(_trimmed, parts) if part)
     every = not any(piece.slot == "or" for piece in pieces)
-    return Topic(names=names, every=every, naming=reading.naming), None
+    return Topic(names=names, every=every, naming=reading.naming)
 
 
 def _trimmed(pieces: Sequence[Piece]) -> list[Piece]:

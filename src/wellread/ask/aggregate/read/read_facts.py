@@ -211,11 +211,7 @@ class _Reading:
         return {place for place, key in keys.items() if cut(key) in there or key in aliases}
 
     def meant(self, first: int, last: int, *, exact: bool) -> Meant:
-        """The documents that the words mean.
-
-        Args:
-            exact: a whole name stands there.
-        """
+        """The documents that the words mean."""
         name, key = self.name(first, last), self._key(first, last)
         tokens, many = self._tokens[first:last], self._of_many(first, last)
         if exact:

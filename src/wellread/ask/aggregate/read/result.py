@@ -96,11 +96,7 @@ def document_rows(
     counts: Mapping[str, int] | None = None,
     places: Mapping[str, Place] | None = None,
 ) -> tuple[Row, ...]:
-    """A row for each document; with ``counts`` also how often it names what was asked for.
-
-    Args:
-        places: where the documents name it.
-    """
+    """A row for each document; with ``counts`` also how often it names what was asked for."""
     shown = places or {}
     return tuple(
         Row(
@@ -222,11 +218,7 @@ def scope_of(kb: KnowledgeBase, where: Sequence[Filters]) -> Scope:
 
 
 def limits_of(analysis: Analysis, without: Sequence[Span] = ()) -> tuple[Filters, ...]:
-    """The limits of the asker and of the question's words.
-
-    Args:
-        without: places of the question whose constraints are not meant as limits.
-    """
+    """The limits of the asker and of the question's words."""
     return (
         analysis.filters,
         *(

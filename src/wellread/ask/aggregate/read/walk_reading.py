@@ -1,6 +1,6 @@
 """Reads the words of a question about the graph: names are looked up, the rest is by examples.
 
-Names, nouns for types and fields become slots, "Which {type} does {name} pay for?", and a linear
+Names and nouns for types become slots, "Which {type} does {name} pay for?", and a linear
 model over the words that are left tells which family of relations is asked for, and from which
 side. A clause that the model knows is one thing with what it leads to ("the {type} that {name}
 uses"), and the question is read again with that in its place; the cut that fits best counts.
@@ -37,10 +37,10 @@ FILE = "walks_model.npz"
 SKIPPED, OPENINGS = "skipped", "openings"  # words that say nothing, anywhere or at the beginning
 BOTH, WHETHER, SAME = "both", "whether", "same"
 FLAGS = (BOTH, WHETHER, SAME)  # beside a reading
-PATH, ALIKE, RELATED, ANY = "path", "alike", "relate", "any"
+PATH, RELATED, ANY = "path", "relate", "any"
 OWN = "own words"  # of a relation that is like no family
 NAME, NAMES, OTHER = "{name}", "{names}", "{other}"
-TYPE, BY = "{type}", "{by}"
+TYPE = "{type}"
 ROLES = {"subject": "object", "object": "subject"}  # of a name beside a verb
 UNSEEN = 0.06  # less for each pair of words that no question about the graph has
 MOST_UNSEEN = 3
@@ -68,17 +68,9 @@ def features(masked: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lexicon:
-    """What the nouns of a question may mean.
-
-    Attributes:
-        types: stem of the last word of a type's name to the types.
-        dimensions: stem of a dimension's name to it.
-        relations: words of relations that are like no family, as stems, each with a slot and what
-            it means, read from the one before it.
-    """
+    """What the nouns of a question may mean."""
 
     types: Mapping[str, frozenset[str]]
-    dimensions: Mapping[str, str]
     relations: Sequence[tuple[tuple[str, ...], str, Sense]] = ()
 
 
@@ -100,7 +92,6 @@ class Piece:
     entities: Groups = ()
     types: frozenset[str] = frozenset()
     many: bool = False
-    by: str = ""
     families: tuple[str, ...] = ()
     turned: bool = False
     particle: str = ""
@@ -113,7 +104,7 @@ class Clause:
 
     Attributes:
         readings: those that may be meant, the best first.
-        flags: what else is asked ("both", "whether", "same").
+        flags: what else is asked ("both", "whether").
         pieces: its words and slots.
         sense: of a relation that is like no family, read from the name.
     """
@@ -234,18 +225,15 @@ class WalkWords:
             self._add_name(group)
 
     def _words(self, at: int) -> Iterator[Piece]:
-        """The word itself, a noun for a type or field, the words of a relation."""
+        """The word itself, a noun for a type, the words of a relation."""
         word = self.plain[at]
         if word in ARTICLES:
             yield Piece(slot="", first=at, last=at + 1)
             return
         types = self._lexicon.types.get(stem(word), frozenset())
-        by = self._lexicon.dimensions.get(stem(word), "")
-        if types or (at and self.plain[at - 1] == SAME and not by):
+        if types or (at and self.plain[at - 1] == SAME):
             many = bool(singular(word))
             yield Piece(slot=TYPE, first=at, last=at + 1, types=types, many=many)
-        if by:
-            yield Piece(slot=BY, first=at, last=at + 1, by=by)
         for words, slot, sense in self._lexicon.relations:
             if tuple(map(stem, self.plain[at : at + len(words)])) == words:
                 yield Piece(slot=slot, first=at, last=at + len(words), sense=sense)
@@ -288,8 +276,7 @@ class WalkWords:
         """Each way to take all words."""
         for taken in islice(self._paths(0), MOST_READINGS):
             whole = [piece for piece in taken if piece.slot]
-            for pieces in _apposed(_coordinated(whole)):
-                yield _numbered(pieces)
+            yield _numbered(_coordinated(whole))
 
     def span(self, first: int, last: int) -> Span:
         """Where these words stand."""
@@ -329,25 +316,6 @@ def _coordinated(pieces: Sequence[Piece]) -> list[Piece]:
             )
             found[at:] = [whole]
     return found
-
-
-def _apposed(pieces: list[Piece]) -> Iterator[list[Piece]]:
-    """The pieces, and with a noun beside a name as a part of it ("the device Moth")."""
-    yield pieces
-    for at, (one, two) in enumerate(pairwise(pieces)):
-        for noun, name in ((one, two), (two, one)):
-            if noun.types and name.slot == NAME and not noun.many:
-                whole = replace(
-                    name,
-                    first=one.first,
-                    last=two.last,
-                    entities=tuple(_of_types(group, noun.types) for group in name.entities),
-                )
-                yield [*pieces[:at], whole, *pieces[at + 2 :]]
-
-
-def _of_types(group: tuple[NamedEntity, ...], types: frozenset[str]) -> tuple[NamedEntity, ...]:
-    return tuple(entity for entity in group if entity.type in types) or group
 
 
 def _numbered(pieces: Sequence[Piece]) -> list[Piece]:
@@ -431,11 +399,10 @@ def _fits(clause: Clause, slots: Sequence[str], verb: bool) -> bool:
     """Whether the slots are those that the reading needs, and none is there too often."""
     first = clause.readings[0]
     two = OTHER in slots or NAMES in slots
-    types = 2 if SAME in clause.flags else 1
     return (
         (first in ROLES) == verb
-        and (first == ALIKE) == (BY in slots)
-        and slots.count(TYPE) <= types
+        and SAME not in clause.flags
+        and slots.count(TYPE) <= 1
         and slots.count(OTHER) <= 1
         and (two or not (first == PATH or clause.flags & {BOTH, WHETHER}))
         and (OTHER not in slots or first == PATH or WHETHER in clause.flags)

@@ -16,12 +16,11 @@ from importlib.resources import files
 from urllib.parse import urlsplit
 
 import yaml
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from wellread.ask.retrieve.relax import text_of
-from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
 from wellread.models.base import Prompt
+from wellread.models.prompts import fence_of, fenced, template
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.text.sentences import sentence_spans
 from wellread.text.words import visible
@@ -29,6 +28,7 @@ from wellread.types import DocumentFacts
 from wellread.values.answers import Claim, Evidence
 from wellread.values.question import Analysis
 
+HERE = "wellread.ask.write"  # whose folder ``prompts`` has the templates
 SHINGLE = 8  # words in a row that only the prompt has: a sentence with them repeats it
 LONGEST_LINE, MOST_LINES = 300, 20  # of what a model says beside its answer
 
@@ -103,11 +103,7 @@ class Guard:
         return made
 
     def shown(self, text: str, *, before: str = "") -> Shown:
-        """``text`` without what must not reach a reader. Line breaks stay where they are.
-
-        Args:
-            before: what was shown already and ``text`` follows.
-        """
+        """``text`` without what must not reach a reader. Line breaks stay where they are."""
         lines: list[str] = []
         withheld = 0
         recent = before
@@ -285,7 +281,6 @@ def _some(names: Sequence[str], most: int) -> str:
     return f"{', '.join(told[:most])}{more}"
 
 
-FENCE_CHARACTERS = 12
 Facts = list[tuple[str, str]]
 """Names and values, in order."""
 
@@ -335,7 +330,7 @@ def build_prompt(
         raise ValueError("a prompt without evidence would be answered from general knowledge")
     fence = _fence(analysis, evidence)
     block = _block(analysis, evidence, fence, about)
-    asked = _template("user.md").render(fence=fence, question=_line(analysis.asked, fence))
+    asked = template("user.md", HERE).render(fence=fence, question=_line(analysis.asked, fence))
     rules = _rules(analysis, fence, similar_questions)
     return Prompt(system=_system(fence), user=block + rules + asked, shared=len(block))
 
@@ -348,11 +343,7 @@ def judge_prompt(
     about: SourceFacts | None = None,
     schema: Mapping[str, object],
 ) -> Prompt:
-    """What the judge of an answer's sentences is asked, numbered from 1.
-
-    Args:
-        schema: of the reply.
-    """
+    """What the judge of an answer's sentences is asked, numbered from 1."""
     fence = _fence(analysis, evidence)
     block = _block(analysis, evidence, fence, about)
     known = {piece.key for piece in evidence}
@@ -366,7 +357,7 @@ def judge_prompt(
         for number, claim in enumerate(claims, 1)
     ]
     question = _line(analysis.asked, fence)
-    task = _template("judge.md").render(fence=fence, question=question, sentences=sentences)
+    task = template("judge.md", HERE).render(fence=fence, question=question, sentences=sentences)
     return Prompt(
         system=_system(fence),
         user=block + task,
@@ -394,7 +385,7 @@ def guard_of(
 
 
 def _system(fence: str) -> str:
-    return _template("system.md").render(fence=fence)
+    return template("system.md", HERE).render(fence=fence)
 
 
 def _block(
@@ -412,7 +403,7 @@ def _block(
         for pieces in by_document.values()
     ]
     entities = [_line(line, fence) for line in _named(analysis)]
-    return _template("evidence.md").render(fence=fence, documents=documents, entities=entities)
+    return template("evidence.md", HERE).render(fence=fence, documents=documents, entities=entities)
 
 
 def _in_reading_order(pieces: Sequence[Evidence]) -> list[Evidence]:
@@ -425,7 +416,7 @@ def pieces_of(evidence: Sequence[Evidence], fence: str) -> list[Piece]:
 
 
 def _piece(piece: Evidence, facts: Facts, fence: str) -> Piece:
-    text = _safe(turn_by_turn(piece), fence).strip()
+    text = fenced(turn_by_turn(piece), fence)
     return Piece(key=piece.key, facts=_facts(facts, fence), text=text)
 
 
@@ -450,13 +441,13 @@ def wordings() -> Mapping[str, str]:
 
 
 def _rules(analysis: Analysis, fence: str, similar_questions: str) -> str:
-    return _template("rules.md").render(
+    return template("rules.md", HERE).render(
         fence=fence,
         wording=wordings()[analysis.type],
         voices=[_line(name, fence) for name in analysis.voices],
-        similar_questions=_safe(similar_questions, fence).strip(),
+        similar_questions=fenced(similar_questions, fence),
         length=LENGTH_WORDS.get(analysis.liking.length, ""),
-        wish=_safe(analysis.liking.wish, fence).strip(),
+        wish=fenced(analysis.liking.wish, fence),
     )
 
 
@@ -512,26 +503,8 @@ def _named(analysis: Analysis) -> list[str]:
 def _fence(analysis: Analysis, evidence: Sequence[Evidence]) -> str:
     """What no source can know beforehand: a hash of the question and all evidence."""
     parts = [part for piece in evidence for part in (piece.key, piece.hit.document.id, piece.text)]
-    digest = tagged_hash("fence", analysis.question, *parts)
-    return digest.rpartition("_")[2][:FENCE_CHARACTERS]
-
-
-def _safe(text: str, fence: str) -> str:
-    """``text`` without hidden characters and without the fence, should it stand there after all."""
-    return re.sub(re.escape(fence), "…", visible(text), flags=re.IGNORECASE)
+    return fence_of(analysis.question, *parts)
 
 
 def _line(text: str, fence: str) -> str:
-    return " ".join(_safe(text, fence).split())
-
-
-@cache
-def _template(name: str) -> Template:
-    environment = Environment(
-        loader=PackageLoader("wellread.ask.write", "prompts"),
-        autoescape=False,  # noqa: S701 - the result is read by a model, not by a browser
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template(name)
+    return " ".join(fenced(text, fence).split())
