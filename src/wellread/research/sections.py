@@ -23,7 +23,7 @@ from wellread.ask.retrieve.ranking import overlap
 from wellread.ask.verify.check_claims import checked as check_claims
 from wellread.ask.verify.judge import NO_QUESTION, Opinion, Ruling, opinion_on, ruling_by
 from wellread.ask.write.drafting import usage_of
-from wellread.ask.write.extract_score import MARKED, Window, windows_of
+from wellread.ask.write.extract_score import Window, windows_of
 from wellread.ask.write.extracts import Extract, extract_of, nearest_of
 from wellread.ask.write.parse_draft import parse_draft
 from wellread.ask.write.prompts import Guard, pieces_of, said_in, wordings
@@ -43,8 +43,9 @@ from wellread.values.reports import Facet, FacetKind, ProgressEvent, StopReason
 
 PASSAGES = 24  # nearest ones of a facet that are looked at
 PIECES = 8  # of evidence that a model writes one section from
-SHOWN = 3  # extracts of a facet
-OF_A_DOCUMENT = 2  # extracts of one document in a report
+READ = (24, 24)  # windows of a facet that are read and compared
+SHOWN = 10  # places of a facet, the first with what stands around it
+OF_A_DOCUMENT = 1  # extracts of one document in a report
 SAME = 0.55  # share of words in common, from which an extract says nothing new
 NAMING = ("side", "entity", "bridge")  # kinds of facets that are called by a name
 NEAR = 0.5  # cosine, from which a passage is about the question whatever its words
@@ -129,19 +130,24 @@ def sections_of(state: RunState, analysis: Analysis) -> Sections:
         extracts = (extract_of(kb, read[part][w.piece], w, at) for w, at in marked)
         shown[part] = tuple(each.marked_alone() for each in extracts)  # their windows overlap
     for facet in sorted(facets, key=lambda facet: LATER.get(facet.kind, 0)):
-        room = min(SHOWN, most // MARKED - len(taken))
+        room = min(SHOWN, most - len(taken))
         if facet in whole or room < 1:
             continue
         voices = facet.filters.speakers or analysis.voices
-        told = nearest_of(kb, _asked(analysis, facet), read[facet.id], voices)
+        told = nearest_of(kb, _asked(analysis, facet), read[facet.id], voices, READ)
         usable = bool(voices or told.near)
         sure[facet.id] = told.confidence if usable else 0.0
         if new := list(_first(told.shown if usable else (), taken, room)):
             taken += new
-            shown[facet.id] = tuple(new)
+            shown[facet.id] = (new[0], *map(_briefly, new[1:]))
     in_order = {facet.id: shown[facet.id] for facet in facets if facet.id in shown}
     drafts = {facet: draft_of(extracts) for facet, extracts in in_order.items()}
     return Sections(evidence=evidence, read=read, shown=in_order, sure=sure, drafts=drafts)
+
+
+def _briefly(extract: Extract) -> Extract:
+    """The sentence of an extract that answers best."""
+    return replace(extract, marked=extract.marked[:1]).marked_alone()
 
 
 def draft_of(extracts: Sequence[Extract]) -> SectionDraft:

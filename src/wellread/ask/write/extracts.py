@@ -168,17 +168,22 @@ def extracts_of(
 
 
 def nearest_of(
-    kb: KnowledgeBase, question: str, evidence: Sequence[Evidence], voices: Sequence[str] = ()
+    kb: KnowledgeBase,
+    question: str,
+    evidence: Sequence[Evidence],
+    voices: Sequence[str] = (),
+    most: tuple[int, int] = NEAR,
 ) -> Extracts:
     """An extract of each piece that comes near to ``question``, the nearest first.
 
     Args:
         voices: whose words alone are read, where there are any.
+        most: how many windows are read, and of how many the vectors are compared.
     """
     windows = _windows(evidence, voices)
     if not windows:
         return Extracts()
-    found, failure = _read(kb, lambda by: judged(question, windows, evidence, by, most=NEAR))
+    found, failure = _read(kb, lambda by: judged(question, windows, evidence, by, most=most))
     shown = tuple(
         extract_of(kb, evidence[window.piece], window, marks)
         for window, marks in _first(found, len(evidence), enough=math.inf)

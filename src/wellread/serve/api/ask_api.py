@@ -29,16 +29,13 @@ from wellread.ask.retrieve.ranking import Found
 from wellread.ask.retrieve.search import check_collections
 from wellread.errors import RequestError, WellreadError
 from wellread.kb import KnowledgeBase
-from wellread.library.check_text import GivenText, check, check_texts
 from wellread.research.research import research, usual_limits
 from wellread.serve.error_shapes import INTERNAL, problem_of
 from wellread.serve.features.answer_forms import (
-    CheckResponse,
     ExplainedResponse,
     Explanation,
     QueryResponse,
     QueryTimeoutResponse,
-    check_body,
     explanation,
     found_so_far,
     places_for,
@@ -73,7 +70,6 @@ logger = logging.getLogger(__name__)
 Explaining = Callable[[], Awaitable[Explanation]]
 Asked = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 TopicId = Annotated[str | None, Field(min_length=1, description="name of a collection")]
-MOST_SOURCES = 100
 LONGEST_ID = 200
 FINISHING = 15.0  # seconds after its limit until research that did not stop by itself is stopped
 LOOKING = 10.0  # seconds for finding what can be told when the time is up
@@ -133,26 +129,6 @@ class AskRequest(CamelModel):
     stream: bool = Field(default=False, description="answer with server-sent events")
 
 
-class SourceText(CamelModel):
-    """A source that is given with the text."""
-
-    text: Asked
-    title: str = ""
-
-
-class CheckRequest(CamelModel):
-    """A text to check: against ``sources`` where there are some, else against what is stored."""
-
-    text: Asked
-    topic_id: TopicId = None
-    sources: tuple[SourceText, ...] = Field(
-        default=(), max_length=MOST_SOURCES, description="check against these texts alone"
-    )
-    strict: bool = Field(
-        default=False, description="a sentence that is supported in part fails the check too"
-    )
-
-
 @router.post(
     "/api/ask",
     dependencies=ASKING,
@@ -185,20 +161,6 @@ async def ask(kb: Kb, request: AskRequest) -> ExplainedResponse | AskResponse | 
     first = await anext(events)
     why = _explaining(kb, told) if request.options.explain else None
     return EventSourceResponse(_stream(kb, first, events, why))
-
-
-@router.post("/api/check", responses=refusals(s400="No text, no sentence, or a bad field"))
-def check_text(kb: Kb, request: CheckRequest) -> CheckResponse:
-    """A verdict for each sentence of ``text``, by ``sources`` or by what is stored."""
-    if not request.sources:
-        topics = (request.topic_id,) if request.topic_id else ()
-        found = check(kb, request.text, filters=Filters(collections=topics))
-        return check_body(found, strict=request.strict, stored=True)
-    if request.topic_id:
-        raise RequestError("topicId and sources exclude each other", hint="leave one out")
-    given = [GivenText(text=source.text, title=source.title) for source in request.sources]
-    found = check_texts(kb, request.text, given)
-    return check_body(found, strict=request.strict, stored=False)
 
 
 @router.post(

@@ -73,7 +73,6 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Look up": {
         "show": ("library_cli", "Show a document, recording, entity, story, …, or list them."),
         "query": ("library_cli", "Work out a count, list, gap, trend or walk from everything."),
-        "check": ("check_cli", "Verify a text that somebody else wrote, sentence by sentence."),
     },
     "Upkeep": {
         "verify": ("home_cli", "Check that catalogue and index hold the same."),

@@ -16,18 +16,16 @@ from itertools import zip_longest
 from typing import Any, Literal
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.text import Text
 
 from wellread.ask.aggregate.read.result import AggregateResult
-from wellread.ask.deliver.cite import flat, of_one_speaker, shared, sources_of, styled
+from wellread.ask.deliver.cite import flat, of_one_speaker, sources_of, styled
 from wellread.ask.deliver.reply import notes_of
 from wellread.ask.plan import find, reading
 from wellread.ask.retrieve.ranking import Dropped, Found, Retrieval, SearchTrace, pack
 from wellread.kb import KnowledgeBase
-from wellread.library.check_text import CheckedText
-from wellread.serve.features.answering import AskResponse, Cited
-from wellread.serve.terminal import INDENT, fold, right, shortened, table
+from wellread.serve.features.answering import AskResponse
+from wellread.serve.terminal import fold, right, table
 from wellread.serve.views import FACES, PlainShape, Shape
 from wellread.store.catalogue.documents.relation_network import Path
 from wellread.text.parsed import parse
@@ -264,83 +262,6 @@ def _line(console: Console, text: str, style: str) -> None:
 # --- a text with a verdict for each sentence -------------------------------------------------
 
 LONGEST_QUOTE = 240
-COUNTED = {
-    VerdictName.QUOTED: "quoted",
-    VerdictName.SUPPORTED: "supported",
-    VerdictName.PARTIAL: "supported in part",
-    VerdictName.UNSUPPORTED: "unsupported",
-    VerdictName.NOT_CHECKED: "not checked",
-}
-
-
-def _shared_words(checked: Any) -> list[Cited]:
-    """The citations; those of texts that are not stored cannot be opened in the viewer."""
-    found: CheckedText = checked.found
-    said = {number: one.text for one in found.sentences for number in one.citations}
-    return [
-        Cited(
-            citation=one if checked.stored else replace(one, document_id=""),
-            relevance=shared(said.get(one.id, ""), one, "sentence"),
-        )
-        for one in found.citations
-    ]
-
-
-class CheckResponse(
-    Shape,
-    line="text=found.text borne_out counts sentences=found.sentences citations",
-    borne_out=(bool, lambda checked: checked.found.borne_out(strict=checked.strict)),
-    counts=(dict[str, int], lambda checked: checked.found.counts()),
-    citations=(tuple[Cited, ...], _shared_words),
-):
-    """A text with a verdict for each sentence; spans are of ``text``.
-
-    The citation of a sentence is the passage that bears it out, or comes nearest.
-
-    Attributes:
-        borne_out: whether no sentence is left unsupported.
-        counts: how many sentences have each verdict.
-    """
-
-    found: CheckedText
-    strict: bool
-    stored: bool
-
-
-def check_body(found: CheckedText, *, strict: bool, stored: bool) -> CheckResponse:
-    """The result of a check; ``stored``: whether the viewer can show the citations' documents."""
-    return CheckResponse(found=found, strict=strict, stored=stored)
-
-
-def print_check(console: Console, body: CheckResponse) -> None:
-    """Each sentence with its sign, why, and the passage; then how many of each."""
-    citations = {citation.id: citation for citation in body.found.citations}
-    for sentence in body.found.sentences:
-        verdict, name = sentence.verdict, sentence.verdict.name
-        told = " ".join(harmless(sentence.text).split())
-        console.print(Text.assemble((f"{name.symbol} ", name.style), told))
-        for number in sentence.citations:
-            console.print(Padding(_passage(citations[number], name), (0, 0, 0, INDENT)))
-        if not (name.whole or name == VerdictName.NOT_CHECKED):
-            reason = Text(f"{harmless(verdict.reason)} ({verdict.method})", style=name.style)
-            console.print(Padding(reason, (0, 0, 0, INDENT)))
-    console.print()
-    counts = body.found.counts()
-    rows = (
-        (Text(name.symbol, style=name.style), said, f"{counts[name]:,}")
-        for name, said in COUNTED.items()
-    )
-    console.print(table(("", "", right("")), rows, show_header=False, padding=(0, 1)))
-
-
-def _passage(citation: Citation, verdict: VerdictName) -> Text:
-    quote = shortened(citation.quote, LONGEST_QUOTE)
-    place = " · ".join(part for part in (citation.title, citation.locator.label) if part)
-    word = "" if verdict.whole else "nearest: "
-    lines = Text.assemble((word, "dim"), f"“{quote}”", "\n", (harmless(place), "dim"))
-    if citation.link:
-        lines.append(f"\n{harmless(citation.link)}", style="dim")
-    return lines
 
 
 # --- the form of a video archive -------------------------------------------------------------

@@ -28,7 +28,6 @@ MCP_PATH = "/mcp"
 _RULES = """
 read   GET     /openapi.json
 ask    POST    /api/ask
-ask    POST    /api/check
 ask    POST    /api/catalogue
 ask    POST    /api/query
 ask    POST    /api/query/deep

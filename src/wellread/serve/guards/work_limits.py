@@ -31,7 +31,6 @@ _ASKS = (
     "/v1/chat/completions",
 )
 _CHECKS = (
-    "/api/check",
     "/api/catalogue",
     "/api/answers/{answer_id}/verify",
     "/answers/{answer_id}/verify",

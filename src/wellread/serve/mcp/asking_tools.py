@@ -1,4 +1,4 @@
-"""The tools ``ask``, ``research`` and ``check_text``: answers whose every sentence has a verdict.
+"""The tools ``ask`` and ``research``: answers whose every sentence has a verdict.
 
 An answer is given whole where it is short, else as much of it as fits: sentences first, then the
 rows of its table.
@@ -13,13 +13,12 @@ from typing import Annotated, cast
 
 from anyio import to_thread
 from mcp.types import CallToolResult
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from wellread.ask.answer import answer
 from wellread.ask.deliver.cite import relevances
 from wellread.ask.retrieve.search import check_collections
-from wellread.errors import RequestError, WellreadError
-from wellread.library.check_text import CheckedText, GivenText, check, check_texts
+from wellread.errors import WellreadError
 from wellread.models.word_pieces import count_tokens
 from wellread.research.research import research as researched
 from wellread.research.research import usual_limits
@@ -63,7 +62,6 @@ from wellread.values.reports import (
 )
 
 MOST_READ = 40  # documents that a report's result lists; it says how many there are
-MOST_SOURCES = 100
 OVERHEAD = 30  # tokens of a sentence or a citation beside its own words
 QUOTED = 3  # tokens of a passage for each of a checked sentence, at a guess
 DEFECT = "report this as a defect"
@@ -85,15 +83,6 @@ Session = Annotated[
     Field(description="sessionId of an answer, so that this is read as a follow-up to it"),
 ]
 Strict = Annotated[bool | None, Field(description="leave unsupported sentences out")]
-
-
-class GivenSource(BaseModel):
-    """A source that is given with the text to check."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    text: Words
-    title: str = ""
 
 
 @library_tool("Ask the library", work="ask")
@@ -188,61 +177,6 @@ def _answered(call: Call, given: Answer, report: Report | None = None) -> CallTo
     """The answer, with how the research for it went where that made it."""
     facts = {"report": _report_facts(report)} if report else {}
     return fitted(lambda tokens: as_result(_answer_facts(call, part_of(given, tokens)) | facts))
-
-
-@library_tool("Check a text", work="check", alone=True)
-def check_text(
-    context: ServedContext,
-    text: Annotated[Words, Field(description="the text whose sentences are checked")],
-    sources: Annotated[
-        tuple[GivenSource, ...],
-        Field(
-            max_length=MOST_SOURCES,
-            description="check against these texts alone, not against the documents",
-        ),
-    ] = (),
-    collection: Annotated[
-        str | None, Field(min_length=1, description="check against this collection")
-    ] = None,
-    strict: Annotated[
-        bool, Field(description="a sentence that is supported in part fails the check too")
-    ] = False,
-) -> CallToolResult:
-    """Verifies a text sentence by sentence against the library, or against sources given with it:
-    for each a verdict and the passage that bears it out or comes nearest. Use it on a draft of
-    yours before you give it to the user."""
-    call = Call(context)
-    if sources and collection:
-        raise RequestError("collection and sources exclude each other", hint="leave one out")
-    if sources:
-        given = [GivenText(text=source.text, title=source.title) for source in sources]
-        checked = check_texts(call.kb, text, given)
-    else:
-        call.check_filled()
-        checked = check(call.kb, text, filters=Filters(collections=call.within(collection)))
-
-    def build(tokens: int) -> CallToolResult:
-        count = 0
-        for sentence in checked.sentences:
-            tokens -= count_tokens(sentence.text) * QUOTED + 2 * OVERHEAD
-            if tokens < 0 and count:
-                break
-            count += 1
-        part = CheckedText(text=text, sentences=checked.sentences[:count], citations=())
-        rest = checked.sentences[count:]
-        cited = {number for sentence in part.sentences for number in sentence.citations}
-        citations = [citation for citation in checked.citations if citation.id in cited]
-        facts = {
-            "answer": checked.text[: rest[0].span.start] if rest else checked.text,
-            "borneOut": part.borne_out(strict=strict),
-            "verdicts": counted(part.sentences),
-            "sentences": [picked(FACES.json(one), OF_SENTENCE) for one in part.sentences],
-            "citations": [_cited_facts(call, one, stored=not sources) for one in citations],
-            "leftOut": len(rest),
-        }
-        return as_result(facts)
-
-    return fitted(build)
 
 
 # --- as much of an answer as fits, as facts --------------------------------------------------
@@ -344,11 +278,11 @@ def _answer_facts(call: Call, part: AnswerPart) -> Facts:
     return facts
 
 
-def _cited_facts(call: Call, citation: Citation, why: str = "", *, stored: bool = True) -> Facts:
-    """A citation, and why its source matters; ``stored``: whether its document can be opened."""
+def _cited_facts(call: Call, citation: Citation, why: str) -> Facts:
+    """A citation, and why its source matters."""
     facts = FACES.json(Cited(citation=citation, relevance=why))
     opened = {"source": _source(citation), "viewUrl": call.view_url(facts["viewUrl"])}
-    return picked(facts, OF_CITATION) | (opened if stored else {"source": ""})
+    return picked(facts, OF_CITATION) | opened
 
 
 def _source(citation: Citation) -> str:
