@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -168,27 +168,34 @@ def extracts_of(
 
 
 def nearest_of(
-    kb: KnowledgeBase,
-    question: str,
-    evidence: Sequence[Evidence],
-    voices: Sequence[str] = (),
-    most: tuple[int, int] = NEAR,
+    kb: KnowledgeBase, question: str, evidence: Sequence[Evidence], voices: Sequence[str] = ()
 ) -> Extracts:
     """An extract of each piece that comes near to ``question``, the nearest first.
 
     Args:
         voices: whose words alone are read, where there are any.
-        most: how many windows are read, and of how many the vectors are compared.
     """
     windows = _windows(evidence, voices)
     if not windows:
         return Extracts()
-    found, failure = _read(kb, lambda by: judged(question, windows, evidence, by, most=most))
+    found, failure = _read(kb, lambda by: judged(question, windows, evidence, by, most=NEAR))
     shown = tuple(
         extract_of(kb, evidence[window.piece], window, marks)
         for window, marks in _first(found, len(evidence), enough=math.inf)
     )
     return Extracts(shown=shown, confidence=found.confidence, failure=failure)
+
+
+def places_of(
+    kb: KnowledgeBase, question: str, evidence: Sequence[Evidence], voices: Sequence[str] = ()
+) -> Iterator[Extract]:
+    """Of each piece the sentence alone that comes nearest to ``question`` by its words."""
+    windows, by_words = _windows(evidence, voices), Readers(network=None, embedder=None)
+    found = judged(question, windows, evidence, by_words, most=(len(windows), 0))
+    for window, marks in _first(found, len(evidence), enough=math.inf):
+        extract = extract_of(kb, evidence[window.piece], window, marks[:1]).marked_alone()
+        if extract.marked:
+            yield extract
 
 
 def _windows(evidence: Sequence[Evidence], voices: Sequence[str]) -> list[Window]:

@@ -301,12 +301,13 @@ def counted(sentences: Sequence[Sentence]) -> dict[str, int]:
 def _report_facts(report: Report) -> Facts:
     """Sections with how many sentences were delivered for each and documents these cite."""
     why = {facet.id: facet.why for facet in report.plan.facets}
+    documents = {one.id: one.document_id for one in report.answer.citations}
     sections = []
     for section in report.sections:
-        cells = [cell for cell in report.matrix if cell.facet == section.facet]
+        told = [one for one in report.answer.sentences if one.span.overlaps(section.span)]
+        cited = {documents[number] for one in told for number in one.citations}
         facts = picked(section, ("title", "found")) | {"why": why.get(section.facet, "")}
-        facts["sentences"] = len({place for cell in cells for place in cell.sentences})
-        sections.append(facts | {"documents": len(cells)})
+        sections.append(facts | {"sentences": len(told), "documents": len(cited)})
     facts = picked(report, ("stopped", "warning", "rounds", "searches", "seconds"))
     read = [picked(one, ("id", "title", "passages", "cited")) for one in report.documents]
     return (
