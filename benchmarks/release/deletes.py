@@ -1,6 +1,7 @@
 """Deletes that are proved: added, asked about, removed; nothing of it may be left anywhere.
 
-Of documents of every kind each is asked about, so that answers quote it. Then it is removed as ``wellread remove`` does it. It is proved gone when
+Of documents of every kind each is asked about, so that answers quote it. Then it is removed as
+``wellread remove`` does it. It is proved gone when
 
 - ``remove`` itself found no trace and the stores hold no byte of it;
 - the home, opened anew, has none of its sentences in a table, an index or the bytes of a file;

@@ -16,9 +16,6 @@ def stop_if_cancelled() -> None:
     """End the work of this thread when whoever began it has given up; called between two steps.
 
     Does nothing outside of a worker thread.
-
-    Raises:
-        asyncio.CancelledError: it was given up.
     """
     try:
         from_thread.check_cancelled()

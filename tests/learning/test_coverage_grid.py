@@ -18,7 +18,7 @@ from wellread.ask.answer import answer, final
 from wellread.errors import WellreadError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.learning.coverage_grid import coverage_grid, coverage_trend
+from wellread.learning.coverage_grid import coverage_grid
 from wellread.serve.cli import app as cli
 from wellread.serve.server.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
@@ -130,19 +130,6 @@ def test_the_setting_is_the_target_where_no_file_gives_one(made: Path) -> None:
     with open_kb(made, embedder=ReadableEmbedder(), overrides=settings) as kb:
         grid = coverage_grid(kb, Filters(collections=("club",)), ("sectors", "scales"))
     assert [(cell.target, cell.covered) for cell in grid.cells] == [(2, False)]
-
-
-def test_the_trend_counts_cells_from_the_month_in_which_they_were_reached(
-    kb: KnowledgeBase,
-) -> None:
-    grid = coverage_grid(kb, RIVER)
-    months = coverage_trend(kb, grid, "published")
-    assert [(o.month, o.documents, o.covered) for o in months] == [
-        ("2024-01", 1, 1),
-        ("2024-02", 1, 1),
-        ("2024-03", 3, 2),
-    ]
-    assert coverage_trend(kb, grid, "added")[-1].covered == 2
 
 
 @pytest.mark.parametrize("by", [("sectors",), ("sectors", "sectors"), ("sectors", "nowhere")])

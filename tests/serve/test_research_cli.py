@@ -129,7 +129,7 @@ def test_a_plan_is_edited(runner: CliRunner, home: Path, monkeypatch: pytest.Mon
     assert "Error: the plan has no part 9 (its parts are 1 to 3)" in err
     assert "Error: 'fly' is no command here" in err
     assert re.search(r"1 +anchors .*\n *2 +pumps and bells +added to the plan", err)
-    titles = ("Summary", "Anchors", "Pumps and bells", "What was looked for")
+    titles = ("Summary", "Anchors", "Pumps and bells")
     assert list(dict.fromkeys(line for line in out.splitlines() if line in titles)) == list(titles)
     (only,) = kept(home)
     assert only.plan is not None

@@ -86,11 +86,7 @@ def edited_by(kb: KnowledgeBase, owner: str) -> frozenset[str] | Everything:
 
 
 def check_rights(kb: KnowledgeBase) -> None:
-    """Refuse to go on where the asker may not read any more all that ``kb`` shows.
-
-    Raises:
-        UnknownNameError: there is nothing for them any more.
-    """
+    """Refuse to go on where the asker may not read any more all that ``kb`` shows."""
     if not isinstance(kb, KnowledgeBaseView):
         return
     if not _covers(_views_of(kb.whole).still(kb.asker).reads, kb.asker.reads):
@@ -200,11 +196,7 @@ class KnowledgeBaseView(KnowledgeBase):
         return rights.index_over(self.whole.index) if rights else self.whole.index
 
     def open_index(self, fingerprint: Fingerprint) -> KeptIndex:
-        """No index but that in use is opened for an asker with limited rights.
-
-        Raises:
-            RequestError: the asker may not read everything.
-        """
+        """No index but that in use is opened for an asker with limited rights."""
         if self._rights is None:
             return self.whole.open_index(fingerprint)
         raise RequestError(

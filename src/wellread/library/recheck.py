@@ -90,20 +90,12 @@ NEWEST = "last"
 
 
 def stored_answer(kb: KnowledgeBase, answer_id: str, owner: str) -> tuple[StoredAnswer, Answer]:
-    """The owner's answer of that id and the facts about it.
-
-    Raises:
-        UnknownNameError: the owner has no such answer.
-    """
+    """The owner's answer of that id and the facts about it."""
     return _there(kb.catalogue.sessions.answer(answer_id, owner), answer_id)
 
 
 def named_answer(kb: KnowledgeBase, given: str, owner: str) -> tuple[StoredAnswer, Answer]:
-    """The owner's answer whose id begins so, as lists show it; "last" is the newest one.
-
-    Raises:
-        UnknownNameError: the owner has no such answer, or more than one.
-    """
+    """The owner's answer whose id begins so, as lists show it; "last" is the newest one."""
     known = given
     if given == NEWEST:
         known = next((one.id for one in kb.catalogue.sessions.answers(owner, limit=1)), "")
@@ -118,12 +110,7 @@ def _there(found: tuple[StoredAnswer, Answer] | None, given: str) -> tuple[Store
 
 
 def verify_again(kb: KnowledgeBase, answer_id: str, owner: str = "") -> Rechecked:
-    """Check a stored answer against the sources as they are now, and keep what came of it.
-
-    Raises:
-        UnknownNameError: the owner has no such answer.
-        StoreError, ModelError: a part of the home cannot be used.
-    """
+    """Check a stored answer against the sources as they are now, and keep what came of it."""
     stored, answer = stored_answer(kb, answer_id, owner)
     ids = {citation.document_id for citation in answer.citations}
     live = kb.catalogue.live_versions(ids)

@@ -113,12 +113,7 @@ def turn_from_plain(question: Question, plain: Mapping[str, Any]) -> Opened:
 
 
 def understood(kb: KnowledgeBase, turn: Opened) -> Analysis:
-    """What the question asks for.
-
-    Raises:
-        RequestError: it is empty or too long.
-        ModelError, StoreError: a part of the home cannot be used.
-    """
+    """What the question asks for."""
     vocabulary = vocabulary_of(kb, turn.question.filters.collections)
     analysis = read_as(kb, turn.question, vocabulary)
     turn = replace(turn, liking=preferences_for(kb, turn.question.owner))
@@ -126,12 +121,7 @@ def understood(kb: KnowledgeBase, turn: Opened) -> Analysis:
 
 
 def plan_of(kb: KnowledgeBase, analysis: Analysis, request: ResearchRequest) -> Planned:
-    """The plan by a first look at the material, or with the facets that were given.
-
-    Raises:
-        RequestError: too many facets were given, or two of one id.
-        UnknownCollectionError, FingerprintError, StoreError, ModelError: as a search.
-    """
+    """The plan by a first look at the material, or with the facets that were given."""
     first = _look_first(kb, analysis)
     facets = _facets_of(kb, analysis, first)
     if request.facets is not None:

@@ -45,6 +45,7 @@ PASSAGES = 40  # nearest ones of a facet that are looked at
 PIECES = 8  # of evidence that a model writes one section from
 SHOWN = 3  # extracts of a facet
 WIDE = ("question", "period")  # kinds of facets of which many places are told, each in a sentence
+PLACES, OF_A_FACET = 60, 12  # at most: of a report, and of such a facet
 OF_A_DOCUMENT = 2  # extracts of one document in a report
 SAME = 0.55  # share of words in common, from which an extract says nothing new
 NAMING = ("side", "entity", "bridge")  # kinds of facets that are called by a name
@@ -126,11 +127,13 @@ def sections_of(state: RunState, analysis: Analysis) -> Sections:
     sure: dict[str, float] = {}
     taken: list[Extract] = []
     whole = [facet for facet in facets if _is_part(facet)]
+    share = min(OF_A_FACET, PLACES // max(1, sum(facet.kind in WIDE for facet in facets)))
     for part, marked in _central(read, whole, max(2, most // len(whole)) if whole else 0):
         extracts = (extract_of(kb, read[part][w.piece], w, at) for w, at in marked)
         shown[part] = tuple(each.marked_alone() for each in extracts)  # their windows overlap
     for facet in sorted(facets, key=lambda facet: LATER.get(facet.kind, 0)):
-        room = min(max(SHOWN, most // len(facets)), most - len(taken))
+        wide = facet.kind in WIDE
+        room = min(share if wide else SHOWN, PLACES - len(taken))
         if facet in whole or room < 1:
             continue
         voices, asked = facet.filters.speakers or analysis.voices, _asked(analysis, facet)
@@ -138,7 +141,7 @@ def sections_of(state: RunState, analysis: Analysis) -> Sections:
         usable = bool(voices or told.near)
         sure[facet.id] = told.confidence if usable else 0.0
         new = list(_new(told.shown if usable else (), taken, min(room, SHOWN)))
-        if new and facet.kind in WIDE:
+        if new and wide:
             further = places_of(kb, asked, read[facet.id], voices)
             new = [new[0], *_new(further, [*taken, new[0]], room - 1, of_a_document=1)]
         if new:

@@ -189,10 +189,11 @@ def nearest_of(
 def places_of(
     kb: KnowledgeBase, question: str, evidence: Sequence[Evidence], voices: Sequence[str] = ()
 ) -> Iterator[Extract]:
-    """Of each piece the sentence alone that comes nearest to ``question`` by its words."""
+    """Of each piece, in order, the sentence alone that is nearest to ``question`` by its words."""
     windows, by_words = _windows(evidence, voices), Readers(network=None, embedder=None)
     found = judged(question, windows, evidence, by_words, most=(len(windows), 0))
-    for window, marks in _first(found, len(evidence), enough=math.inf):
+    best = _first(found, len(evidence), enough=math.inf)
+    for window, marks in sorted(best, key=lambda each: each[0].piece):
         extract = extract_of(kb, evidence[window.piece], window, marks[:1]).marked_alone()
         if extract.marked:
             yield extract

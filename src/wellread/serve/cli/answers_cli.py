@@ -4,7 +4,7 @@ right."""
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -15,7 +15,6 @@ from wellread.errors import RequestError, UnknownNameError
 from wellread.ingest.remove import remove_conversation
 from wellread.kb import KnowledgeBase
 from wellread.learning.feedback_giving import (
-    as_csv,
     as_jsonl,
     give_feedback,
     import_feedback,
@@ -208,9 +207,6 @@ class OrGive(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-FileForm = Literal["jsonl", "csv"]
-
-
 feedback = typer.Typer(
     name="feedback",
     cls=OrGive,
@@ -219,8 +215,6 @@ feedback = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(feedback)
-
-Form = Annotated[FileForm | None, typer.Option("--format", help="Else by the file's ending.")]
 
 
 @feedback.callback()
@@ -316,21 +310,18 @@ def _number(given: str) -> int | float | None:
 
 
 @feedback.command("export")
-def export_feedback(context: typer.Context, output: Output = None, form: Form = None) -> None:
-    """Write all feedback as JSON Lines or CSV."""
+def export_feedback(context: typer.Context, output: Output = None) -> None:
+    """Write all feedback as JSON Lines."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
         every = kb.catalogue.feedback.every()
-    chosen = _form(form, output)
-    text = as_csv(every) if chosen == "csv" else as_jsonl(every)
-    _write(terminal, text, chosen, output)
+    _write(terminal, as_jsonl(every), "jsonl", output)
 
 
 @feedback.command("import")
 def import_file(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(help="A file that export wrote, or one like it.")],
-    form: Form = None,
 ) -> None:
     """Take feedback from a file; ends with status 1 when a line was refused."""
     terminal = terminal_of(context)
@@ -339,15 +330,10 @@ def import_file(
     except UnicodeDecodeError as error:
         raise RequestError(f"{file} is not UTF-8: {error}", hint="save it as UTF-8") from error
     with terminal.open() as kb:
-        taken = import_feedback(kb, text, form=_form(form, file), author=kb.asker.owner)
+        taken = import_feedback(kb, text, author=kb.asker.owner)
     terminal.show(taken, print_imported)
     if taken.refused:
         raise typer.Exit(1)
-
-
-def _form(form: FileForm | None, file: Path | None) -> FileForm:
-    named = file is not None and file.suffix.lower() == ".csv"
-    return form or ("csv" if named else "jsonl")
 
 
 @feedback.command()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import quote
 
 import typer
 from rich.markdown import Markdown
@@ -14,7 +13,7 @@ from rich.text import Text
 from wellread.ask.retrieve.search import check_collections
 from wellread.errors import RequestError
 from wellread.evaluation.cases import Case, read_cases
-from wellread.evaluation.markdown import curve, page
+from wellread.evaluation.markdown import page
 from wellread.evaluation.report import (
     DEPTHS,
     Check,
@@ -58,7 +57,7 @@ GateFile = Annotated[
 ]
 PageFile = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Write Markdown, and the calibration curve beside it."),
+    typer.Option(metavar="FILE", help="Write the report as Markdown."),
 ]
 
 
@@ -156,11 +155,7 @@ def _check_folder(path: Path | None) -> None:
 
 
 def _write_page(path: Path, report: Report, checks: Sequence[Check]) -> None:
-    picture = path.with_suffix(".svg") if report.curve else None
-    if picture:
-        write_text(picture, curve(report.curve))
-    address = quote(picture.name) if picture else ""
-    write_text(path, page(report, checks=checks, picture=address))
+    write_text(path, page(report, checks=checks))
 
 
 def _show(terminal: Terminal, report: Report, checks: Sequence[Check]) -> None:

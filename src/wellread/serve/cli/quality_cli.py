@@ -30,8 +30,8 @@ from wellread.serve.features.figures import (
     report_of,
 )
 from wellread.serve.features.gaps_and_coverage import (
+    CoverageBody,
     cluster_detail,
-    coverage_body,
     coverage_markdown,
     gaps_body,
     print_cluster,
@@ -190,7 +190,8 @@ def coverage(  # noqa: PLR0913 - Typer reads the options from the signature
     where = filters_of(topic, kind, None, since, until, fields=field)
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        body = coverage_body(kb, coverage_grid(kb, where, by or (), owner=kb.asker.owner))
+        grid = coverage_grid(kb, where, by or (), owner=kb.asker.owner)
+        body = CoverageBody(grid=grid)
     if markdown and not terminal.json:
         typer.echo(coverage_markdown(body), nl=False)
     else:

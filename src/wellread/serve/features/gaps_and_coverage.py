@@ -17,7 +17,7 @@ from wellread.ask.aggregate.read.result import amount
 from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.learning.asking_again import Reasked, Retried, ask_again
-from wellread.learning.coverage_grid import Cell, CoveredMonth, Grid, coverage_grid, coverage_trend
+from wellread.learning.coverage_grid import Cell, Grid, coverage_grid
 from wellread.learning.gap_clusters import (
     TAG,
     EntrySuggestion,
@@ -353,9 +353,8 @@ def _print_counts(console: Console, title: str, counts: Sequence[tuple[int, int,
 
 MOST_SHOWN = 40  # values of a dimension in a table; JSON has all
 MOST_GAPS = 20  # named in words
-MOST_MONTHS = 12
 
-FACES.show_whole(CoveredMonth, AskedOf)
+FACES.show_whole(AskedOf)
 FACES.show(
     Cell,
     "row column documents target covered questions",
@@ -367,10 +366,9 @@ FACES.show(
 class CoverageBody(
     Shape,
     line="""by=grid.by dimensions=grid.dimensions rows=grid.rows columns=grid.columns
-    cells=grid.cells gaps covered wanted share documents=grid.documents placed=grid.placed added
-    published""",
+    cells=grid.cells gaps covered wanted share documents=grid.documents placed=grid.placed""",
 ):
-    """The cells of two dimensions, what is covered of them, and how that grew.
+    """The cells of two dimensions, and what is covered of them.
 
     Attributes:
         dimensions: all that ``by`` may name.
@@ -380,12 +378,9 @@ class CoverageBody(
         wanted: cells that have a target.
         share: covered of wanted; null when no cell has a target.
         placed: documents that are in a cell.
-        added, published: by when documents were added here, and by when they were published.
     """
 
     grid: Grid
-    added: tuple[CoveredMonth, ...]
-    published: tuple[CoveredMonth, ...]
 
     @property
     def gaps(self) -> tuple[Cell, ...]:
@@ -428,21 +423,12 @@ class CoverageQuery(DatedQuery):
 
 @coverage_router.get("/api/coverage")
 def coverage(kb: Kb, asked: Annotated[CoverageQuery, Query()]) -> CoverageBody | Response:
-    """The cells of two dimensions, the share that is covered, the gaps, and how it grew."""
+    """The cells of two dimensions, the share that is covered, and the gaps."""
     grid = coverage_grid(kb, asked.filters(), asked.dimensions, owner=kb.asker.owner)
-    body = coverage_body(kb, grid)
+    body = CoverageBody(grid=grid)
     if asked.format == "markdown":
         return Response(coverage_markdown(body), media_type="text/markdown; charset=utf-8")
     return body
-
-
-def coverage_body(kb: KnowledgeBase, grid: Grid) -> CoverageBody:
-    """The whole coverage."""
-    return CoverageBody(
-        grid=grid,
-        added=tuple(coverage_trend(kb, grid, "added")),
-        published=tuple(coverage_trend(kb, grid, "published")),
-    )
 
 
 def coverage_sentence(body: CoverageBody) -> str:
@@ -500,7 +486,7 @@ def cell_words(cell: Cell) -> str:
 
 
 def print_coverage_report(console: Console, body: CoverageBody) -> None:
-    """The table, the share, the gaps, and the last months."""
+    """The table, the share and the gaps."""
     console.print(harmless(coverage_sentence(body)), markup=False)
     rows, columns = most_filled(body)
     cells = {(one.row, one.column): one for one in body.grid.cells}
@@ -523,12 +509,6 @@ def print_coverage_report(console: Console, body: CoverageBody) -> None:
             console.print(f"  {harmless(gap_words(one))}", markup=False)
         if len(body.gaps) > MOST_GAPS:
             console.print(f"  and {len(body.gaps) - MOST_GAPS:,} more", style="dim")
-    if body.added:
-        console.print(Text("Over time, by when documents were added", style="bold"))
-        months = [
-            [o.month, f"{o.documents:,}", f"{o.covered:,}"] for o in body.added[-MOST_MONTHS:]
-        ]
-        console.print(table(["Month", right("Documents"), right("Covered cells")], months))
 
 
 def coverage_markdown(body: CoverageBody) -> str:
@@ -548,11 +528,6 @@ def coverage_markdown(body: CoverageBody) -> str:
         lines += ["", *([f"{said}", ""] if (said := left_out(body, rows, columns)) else [])]
     lines += ["## Gaps", ""]
     lines += [f"- {_plain(gap_words(one))}" for one in body.gaps] or ["None."]
-    for title, months in (("added", body.added), ("published", body.published)):
-        if months:
-            lines += ["", f"## Over time, by when documents were {title}", ""]
-            lines += [_row(["Month", "Documents", "Covered cells"]), "|---|---:|---:|"]
-            lines += [_row([o.month, f"{o.documents:,}", f"{o.covered:,}"]) for o in months]
     return "\n".join(lines) + "\n"
 
 

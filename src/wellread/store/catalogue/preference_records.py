@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from sqlalchemy import delete, func, insert, select, update
 
 from wellread.codec import from_plain, to_plain
-from wellread.store.catalogue.documents.listings import Limits, meeting
 from wellread.store.catalogue.documents.lookup import VALUES
 from wellread.store.schema.database import CataloguePart, made_of
 from wellread.store.schema.tables import answer_citations, answers, documents, notices, preferences
@@ -134,14 +133,6 @@ class Notices(CataloguePart):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arrival:
-    """When a document was published, if that is known, and when it was added."""
-
-    published_at: datetime | None
-    added_at: datetime
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AskedOf:
     """An answered question, and the documents that its answer rests on."""
 
@@ -153,15 +144,6 @@ class AskedOf:
 
 class CoverageReads(CataloguePart):
     """Reads for the coverage of the taxonomy."""
-
-    def arrivals(self, limits: Limits = ()) -> dict[str, Arrival]:
-        """The id of each document that meets the limits to when it came."""
-        columns = (documents.c.id, documents.c.published_at, documents.c.added_at)
-        with self._database.read() as connection:
-            rows = connection.execute(select(*columns).where(meeting(connection, limits))).all()
-        return {
-            row.id: Arrival(published_at=row.published_at, added_at=row.added_at) for row in rows
-        }
 
     def asked(self, owner: str, collections: Sequence[str]) -> list[AskedOf]:
         """The questions of ``owner`` whose answers rest on documents, the newest first.

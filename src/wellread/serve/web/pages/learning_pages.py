@@ -26,7 +26,6 @@ from wellread.serve.features.gaps_and_coverage import (
     CoverageQuery,
     cell_words,
     cluster_detail,
-    coverage_body,
     coverage_sentence,
     gap_words,
     gaps_body,
@@ -80,7 +79,7 @@ def coverage_page(
     grid = coverage_grid(kb, asked.filters(), asked.dimensions, owner=kb.asker.owner)
     if asked.row or asked.column:
         return _cell_page(kb, request, asked, grid)
-    body = coverage_body(kb, grid)
+    body = CoverageBody(grid=grid)
     rows, columns = most_filled(body)
     cells = {(one.row, one.column): one for one in grid.cells}
     return shown(
@@ -95,7 +94,6 @@ def coverage_page(
         lines=[(row, [_drawn(cells[row, column]) for column in columns]) for row in rows],
         left_out=left_out(body, rows, columns),
         gaps=[(look_at(one), gap_words(one)) for one in body.gaps[:MOST_GAPS]],
-        charts=_charts(body),
     )
 
 
@@ -129,15 +127,6 @@ def _drawn(cell: Cell) -> tuple[Any, str, int]:
     """The cell, what it says, and its shade."""
     shade = sum(len(cell.document_ids) >= least for least in LEVELS)
     return look_at(cell), cell_words(cell), shade
-
-
-def _charts(body: CoverageBody) -> list[tuple[str, object]]:
-    found: list[tuple[str, object]] = []
-    for title, months in (("added", body.added), ("published", body.published)):
-        if len(months) > 1:
-            bars = [(one.month, one.covered) for one in months[-MOST_BARS:]]
-            found.append((title, bar_chart(bars)))
-    return found
 
 
 def _library(
