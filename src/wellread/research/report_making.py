@@ -56,7 +56,7 @@ from wellread.values.reports import (
 IN_SUMMARY = 4  # extracts, where no answer is the summary
 LEAST_DATED = 3  # sources, from which there is a timeline
 MOST_LISTED = 12  # sources that are named as read and not used
-READ_OFF = ("question", "bridge", "entity", "speaker", "taxonomy")  # kinds of facets nobody named
+READ_OFF = ("question", "bridge", "entity", "speaker")  # kinds of facets nobody named
 NAMED = ("question", "side", "entity", "model")  # facets whose lack is a gap of the material
 WHOLE = Confidence(
     score=0.6,

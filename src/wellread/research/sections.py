@@ -140,10 +140,10 @@ def sections_of(state: RunState, analysis: Analysis) -> Sections:
         told = nearest_of(kb, asked, read[facet.id], voices)
         usable = bool(voices or told.near)
         sure[facet.id] = told.confidence if usable else 0.0
-        new = list(_new(told.shown if usable else (), taken, min(room, SHOWN)))
-        if new and wide:
+        new = list(_new(told.shown if usable else (), taken, 1 if wide else room))
+        if usable and wide:
             further = places_of(kb, asked, read[facet.id], voices)
-            new = [new[0], *_new(further, [*taken, new[0]], room - 1, of_a_document=1)]
+            new += _new(further, [*taken, *new], room - len(new), of_a_document=1)
         if new:
             taken += new
             shown[facet.id] = tuple(new)

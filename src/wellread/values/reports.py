@@ -14,9 +14,8 @@ FacetKind = Literal[
     "entity",
     "period",
     "speaker",
-    "taxonomy",
-    "section",
     "term",
+    "section",
     "bridge",
     "model",
 ]
