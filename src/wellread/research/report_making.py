@@ -1,7 +1,7 @@
 """From what was read to the report: sections are chosen or written, and put together as Markdown.
 
-Summary, a section per facet, timeline, what was looked for, what was not used; one bibliography,
-numbered in the order of the text. Every sentence is checked on its way in.
+Summary, a section per facet, disagreements, timeline; one bibliography, numbered in the order of
+the text. Every sentence is checked on its way in.
 """
 
 from __future__ import annotations
@@ -135,7 +135,6 @@ def _composed(state: RunState, material: Material) -> Report:
     report.conflicts = disagreements(report, material.quick)
     timeline(report)
     documents = _read(state, report)
-    not_used(report, documents)
     stopped = state.stopped or "complete"
     warning = "; ".join(filter(None, (WARNINGS.get(stopped, ""), state.failure)))
     return Report(
@@ -393,18 +392,6 @@ def timeline(report: ReportPage) -> None:
         f"- {day}: {plain_label(title)} {report.markers([known])}"
         for known, (day, title) in sorted(dated.items(), key=lambda each: each[1][0])
     )
-
-
-def not_used(report: ReportPage, documents: Sequence[ReadDocument]) -> None:
-    """The documents that were read and are not cited."""
-    left = [one for one in documents if not one.cited]
-    if not left:
-        return
-    report.heading("Read but not used")
-    named = [plain_label(one.title) for one in left[:MOST_LISTED]]
-    more = len(left) - len(named)
-    rest = f"\n- and {more} more" if more else ""
-    report.page.text += "\n".join(f"- {title}" for title in named) + rest
 
 
 def plain_label(name: str) -> str:
