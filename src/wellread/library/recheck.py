@@ -109,8 +109,14 @@ def verify_again(kb: KnowledgeBase, answer_id: str, owner: str = "") -> Rechecke
     same = all(live.get(one.document_id) == one.version for one in answer.citations)
     documents = {} if same else {known: kb.catalogue.document(known) for known in live}
     anchors = {one.id: _anchor(one, live, documents) for one in answer.citations}
+    of_citation = {one.id: documents.get(one.document_id) for one in answer.citations}
     sentences = tuple(
-        _now(sentence, answer, {anchors[known][0] for known in sentence.citations})
+        _now(
+            sentence,
+            answer,
+            {anchors[known][0] for known in sentence.citations},
+            [of_citation[known] for known in sentence.citations],
+        )
         for sentence in answer.sentences
     )
     facts = {} if same else kb.catalogue.facts(live)
@@ -156,8 +162,16 @@ def _anchor(
     return ("changed", None) if span is None else ("still_said", span)
 
 
-def _now(sentence: Sentence, answer: Answer, standings: Set[Standing]) -> Sentence:
-    """The sentence with its verdict as long as a source still says it; else it is not checked."""
+def _now(
+    sentence: Sentence,
+    answer: Answer,
+    standings: Set[Standing],
+    documents: Iterable[Document | None],
+) -> Sentence:
+    """The sentence with its verdict as long as a source still says it; else it is not checked.
+
+    Its numbers stand in its sources too: the words that were quoted may not be those with them.
+    """
     if standings <= {"same"}:
         return sentence
     name, method, reason = VerdictName.NOT_CHECKED, "changed", STANDINGS["changed"]
@@ -168,7 +182,9 @@ def _now(sentence: Sentence, answer: Answer, standings: Set[Standing]) -> Senten
     elif answer.answered_by == CATALOGUE:
         method, reason = CATALOGUE, COUNTED
     elif standings & {"same", "still_said"}:
-        return sentence
+        numbers = [parse(one.text).numbers for one in documents if one is not None]
+        if parse(sentence.text).numbers <= frozenset().union(*numbers):
+            return sentence
     verdict = Verdict(name=name, method=method, score=0.0, reason=reason)
     return replace(sentence, verdict=verdict)
 

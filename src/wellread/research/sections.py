@@ -48,6 +48,7 @@ WIDE = ("question", "period")  # kinds of facets of which many places are told, 
 PLACES, OF_A_FACET = 60, 12  # at most: of a report, and of such a facet
 OF_A_DOCUMENT = 2  # extracts of one document in a report
 SAME = 0.55  # share of words in common, from which an extract says nothing new
+SAME_SENTENCE = 0.8  # of a sentence alone: many documents tell of like things in like words
 NAMING = ("side", "entity", "bridge")  # kinds of facets that are called by a name
 NEAR = 0.5  # cosine, from which a passage is about the question whatever its words
 LATER: Mapping[FacetKind, int] = {"bridge": 1, "question": 2}
@@ -143,7 +144,8 @@ def sections_of(state: RunState, analysis: Analysis) -> Sections:
         new = list(_new(told.shown if usable else (), taken, 1 if wide else room))
         if usable and wide:
             further = places_of(kb, asked, read[facet.id], voices)
-            new += _new(further, [*taken, *new], room - len(new), of_a_document=1)
+            left, before = room - len(new), [*taken, *new]
+            new += _new(further, before, left, of_a_document=1, same=SAME_SENTENCE)
         if new:
             taken += new
             shown[facet.id] = tuple(new)
@@ -212,7 +214,9 @@ def _new(
     extracts: Iterable[Extract],
     taken: Sequence[Extract],
     room: int,
+    *,
     of_a_document: int = OF_A_DOCUMENT,
+    same: float = SAME,
 ) -> Iterator[Extract]:
     """The first extracts that say something new, few of one document."""
     documents = Counter(extract.piece.hit.document.id for extract in taken)
@@ -221,7 +225,7 @@ def _new(
         document, stems = extract.piece.hit.document.id, _stems(extract)
         if not room:
             break
-        new = all(overlap(stems, old) < SAME for old in said)
+        new = all(overlap(stems, old) < same for old in said)
         if documents[document] < of_a_document and new:
             documents[document] += 1
             said.append(stems)

@@ -317,7 +317,7 @@ FACES.show_whole(Count, OftenAsked, QuestionPatterns)
 
 @router.get("/api/questions/patterns")
 def patterns(kb: Kb, window: Window) -> QuestionPatterns:
-    """What is asked often in a time: the same questions, types, topics, words, and when."""
+    """What is asked often in a time: the same questions, types, topics and words."""
     return question_patterns(kb, kb.asker.owner, *window)
 
 
@@ -334,7 +334,6 @@ def print_patterns(console: Console, body: QuestionPatterns) -> None:
         ("topic", body.topics),
         ("taxonomy", body.taxonomy),
         ("word", body.terms),
-        (body.unit, body.periods),
     ):
         held = [(one.asked, one.unanswered, one.name) for one in counts if one.asked]
         _print_counts(console, title, held)

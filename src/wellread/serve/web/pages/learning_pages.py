@@ -185,9 +185,8 @@ def patterns(
     """What is asked often."""
     start, end = window_of(from_, to, hint="swap the two dates")
     body = question_patterns(kb, kb.asker.owner, start, end)
-    chart = bar_chart([(one.name, one.asked) for one in body.periods])
     asked = {"from_": from_, "to": to}
-    return shown(request, "learning/patterns.html", body, asked=asked, chart=chart)
+    return shown(request, "learning/patterns.html", body, asked=asked)
 
 
 @router.post("/gaps/ask")
