@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import anyio
 import httpx
 import pytest
-from anyio import from_thread
+from fastapi import Response
 from tests.serve.test_api_errors import assert_problem
 
 from wellread.kb import KnowledgeBase
-from wellread.library import check_text
 from wellread.serve.api import ask_api
+from wellread.serve.features import kept_answers
 from wellread.serve.guards import work_limits
-from wellread.serve.guards.work_limits import WorkQueue, WorkQueues
+from wellread.serve.guards.work_limits import WorkQueue
 from wellread.serve.openai import chat_completions
+from wellread.serve.server import app
 from wellread.serve.server.app import create_app
 
-CHECK = {"text": "The ferry was bought in 2021.", "sources": [{"text": "It was bought in 2021."}]}
+VERIFY = "/api/answers/ans_1/verify"
 SAID = b'{"role": "user", "content": "When?"}'
-ASK = {"question": "When was the ferry bought?"}
 
 
 class Gate:
@@ -36,13 +36,13 @@ class Gate:
     def __call__(self, *_: Any, **__: Any) -> Any:
         self.entered += 1
         self.open.wait(30)
-        return check_text.CheckedText(text="", sentences=(), citations=())
+        return Response()
 
 
 @pytest.fixture
 def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
     made = Gate()
-    monkeypatch.setattr(ask_api, "check_texts", made)
+    monkeypatch.setattr(kept_answers, "verify_again", made)
     yield made
     made.open.set()
 
@@ -53,27 +53,27 @@ async def until(said: Any) -> None:
             await anyio.sleep(0.005)
 
 
-async def test_many_checks_leave_room_for_everything_else(
+async def test_much_work_leaves_room_for_everything_else(
     client: httpx.AsyncClient, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(work_limits, "WAITING", 3)
     async with anyio.create_task_group() as group:
         replies: list[httpx.Response] = []
 
-        async def checked() -> None:
-            replies.append(await client.post("/api/check", json=CHECK))
+        async def worked() -> None:
+            replies.append(await client.post(VERIFY))
 
         for _ in range(60):
-            group.start_soon(checked)
-        await until(lambda: len(replies) == 55 and gate.entered == 2)
+            group.start_soon(worked)
+        await until(lambda: len(replies) == 49 and gate.entered == 8)
         for refused in replies:
             body = assert_problem(refused, 429, "too_many_requests")
-            assert "checked at once" in body["detail"]
+            assert "answered at once" in body["detail"]
             assert int(refused.headers["retry-after"]) > 0
         assert (await client.get("/healthz")).json()["status"] == "ok"
-        assert (await client.post("/api/ask", json=ASK)).status_code == 200
+        assert (await client.get("/api/search?query=ferry")).status_code == 200
         gate.open.set()
-    assert [reply.status_code for reply in replies].count(200) == 5
+    assert [reply.status_code for reply in replies].count(200) == 11
 
 
 async def test_health_answers_though_every_thread_is_taken(
@@ -162,35 +162,12 @@ async def test_the_work_of_a_client_that_left_is_stopped(
     assert caller.sent == [] or caller.sent[0]["status"] == 499
 
 
-async def test_a_check_in_a_thread_stops_between_two_sentences(
-    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    caller = Caller(kb, "/api/check", b'{"text": "It is. It was. It will. It may. It can."}')
-    looked = []
-    real: Callable[..., Any] = vars(check_text)["search"]
-
-    def search(*given: Any, **more: Any) -> Any:
-        looked.append(given[1])
-        from_thread.run_sync(caller.hangs_up.set)
-        for _ in range(10):  # the loop sees it
-            from_thread.run_sync(int)
-        return real(*given, **more)
-
-    monkeypatch.setattr(check_text, "search", search)
-    monkeypatch.setattr(check_text.ForeignSentence, "claims", property(lambda _: True))
-    with anyio.fail_after(20):
-        await caller.start()
-    assert len(looked) < 5
-    assert caller.sent == []
-
-
 async def test_who_waits_and_leaves_makes_room(
     kb: KnowledgeBase, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    body = httpx.Request("POST", "http://a", json=CHECK).content
-    queue = WorkQueue(2, "texts are checked")
-    monkeypatch.setattr(WorkQueues, "of", lambda *_: queue)
-    callers = [Caller(kb, "/api/check", body) for _ in range(4)]
+    queue = WorkQueue(2, "questions are answered")
+    monkeypatch.setattr(app, "WorkQueue", lambda *_: queue)
+    callers = [Caller(kb, VERIFY, b"") for _ in range(4)]
     for one in callers:
         one.app = callers[0].app
     tasks = [one.start() for one in callers[:3]]
@@ -208,20 +185,21 @@ async def test_who_waits_and_leaves_makes_room(
 
 
 async def test_who_waits_when_the_server_stops_is_told_to_come_back(
-    kb: KnowledgeBase, gate: Gate
+    kb: KnowledgeBase, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a queue at once, and whoever is worked on when the server waits no longer."""
-    body = httpx.Request("POST", "http://a", json=CHECK).content
-    callers = [Caller(kb, "/api/check", body) for _ in range(4)]
+    queue = WorkQueue(2, "questions are answered")
+    monkeypatch.setattr(app, "WorkQueue", lambda *_: queue)
+    callers = [Caller(kb, VERIFY, b"") for _ in range(4)]
     for one in callers:
         one.app = callers[0].app
     tasks = [one.start() for one in callers[:2]]
     await until(lambda: gate.entered == 2)
     tasks.append(callers[2].start())
     state = callers[0].app.state
-    await until(lambda: state.queues.of("check")._inside == 3)
+    await until(lambda: queue._inside == 3)
     state.stopping = True
-    state.queues.stop()
+    state.queue.stop()
     tasks.append(callers[3].start())  # its connection was open
     await asyncio.wait(tasks[2:], timeout=20)
     tasks[0].cancel()  # as the server does
