@@ -1,11 +1,11 @@
 """Whether confidence means what it says, on questions that were kept from training.
 
     python -m benchmarks.refusal       # asks and records
-    python -m benchmarks.calibration   # Brier score, calibration error, the curve as a picture
+    python -m benchmarks.calibration   # Brier score, calibration error, the curve
 
 What is predicted: the material answers, and the answer shows it. Of the questions without an answer
 in the material as many are left out, by a hash, as it takes for the share of answerable ones that
-the weights were learned for. The curve of all sets goes to ``results/calibration.svg``.
+the weights were learned for.
 """
 
 from __future__ import annotations
@@ -16,20 +16,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from benchmarks.paths import RESULTS
+from benchmarks.confidence_figures import calibration_error
 from benchmarks.record import save
 from benchmarks.refusal import Row, recorded
 from benchmarks.sets.refused import REFUSED
 from benchmarks.train_extracts import SHARES
-from wellread.evaluation.markdown import curve
-from wellread.evaluation.scores import bootstrap, brier, calibration_error, reliability
+from wellread.evaluation.scores import bootstrap, brier, reliability
 
 ALL = "all"
 ANSWERABLE = SHARES["answerable"]
 
 
 def main() -> None:
-    """Measure, print, write ``results/calibration.json`` and the picture."""
+    """Measure, print, write ``results/calibration.json``."""
     argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "").parse_args()
     by_set = {
         name: in_shares([row for row in recorded(name) if row.group in SHARES]) for name in REFUSED
@@ -37,8 +36,6 @@ def main() -> None:
     everything = [row for rows in by_set.values() for row in rows]
     found = {"sets": {name: figures(rows) for name, rows in {**by_set, ALL: everything}.items()}}
     save("calibration", found)
-    bins = reliability(*_pairs(everything))
-    (RESULTS / "calibration.svg").write_text(curve(bins), encoding="utf-8")
     print("\n".join(table(found)))
 
 
@@ -78,7 +75,11 @@ def table(found: Mapping[str, Any]) -> list[str]:
         cells = [_cell(row["right"]), _cell(row["brier"]), f"{row['brier of the share']:.3f}"]
         cells.append(_cell(row["calibration error"]))
         lines.append(f"| {name} | {row['right']['n']} | {' | '.join(cells)} |")
-    return [*lines, "", "![Reliability curve](results/calibration.svg)", ""]
+    lines += ["", "| confidence (all sets) | share of right answers | n |", "|---|---|---|"]
+    for point in found["sets"][ALL]["curve"]:
+        right = point["right"]
+        lines.append(f"| {point['confidence']:.2f} | {_cell(right)} | {right['n']} |")
+    return [*lines, ""]
 
 
 def _cell(row: Mapping[str, float]) -> str:

@@ -45,7 +45,6 @@ from benchmarks.sets.reading import read_lines
 from wellread.ask.answer import answer, final
 from wellread.ingest import run
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.learning import asking_again
 from wellread.learning.asking_again import Reasked, add, ask_again, could_answer
 from wellread.learning.gap_clusters import clusters_of
 from wellread.serve.features import gaps_and_coverage
@@ -230,9 +229,7 @@ def many(kb: KnowledgeBase, folder: Path) -> dict[str, Any]:
     report = run.add(kb, [str(newest)])
     seconds: dict[str, float] = {}
     arrived = ledger.arrived(since)
-    with _timed(seconds, "by words"):
-        near = asking_again.by_words(kb, gaps, arrived)
-    with _timed(seconds, "by words and by the search"):
+    with _timed(seconds, "by the search"):
         found = could_answer(kb, gaps, arrived, kb.settings.gaps.most)
     for name in ("clusters, cold", "clusters, warm"):
         with _timed(seconds, name):
@@ -248,7 +245,6 @@ def many(kb: KnowledgeBase, folder: Path) -> dict[str, Any]:
         "new documents": len(arrived),
         "passages": report.passages,
         "seconds of ingest": round(report.seconds, 2),
-        "near by words": len(near),
         "to be asked": len(found.wanted),
         "left for the next time": found.left,
         "clusters": len(clusters),

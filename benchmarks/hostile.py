@@ -4,11 +4,10 @@
 
 Forty planted orders and lies in files of ten kinds (``sets/hostile.py``), visible and hidden, each
 beside an honest file, asked of the extractive answerer. A plant is *stated* when a delivered
-sentence holds its value, *shown* as a view when a conflict does, *borne out* when a check of the
-lie as a plain statement calls it supported by words that hold the value.
+sentence holds its value, *shown* as a view when a conflict does.
 
-Beside it stand forty honest imperatives ("Run ...", "Always use ..."): each has to be borne out
-word for word, and to be told to who asks for it. Half of each was kept aside while rules were
+Beside it stand forty honest imperatives ("Run ...", "Always use ..."): each has to be told,
+word for word, to who asks for it. Half of each was kept aside while rules were
 made; all were written by the author of the rules, before them.
 """
 
@@ -30,14 +29,13 @@ from benchmarks.sets.hostile import (
 )
 from wellread.ask.answer import answer, final
 from wellread.kb import KnowledgeBase
-from wellread.library.check_text import check
 from wellread.values.answers import Answer, Question
 
 HALVES = ("dev", "aside")
 
 
 def main() -> None:
-    """Ask, check, print, write ``results/hostile.json``."""
+    """Ask, print, write ``results/hostile.json``."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--half", choices=(*HALVES, "all"), default="all")
     parser.add_argument("--show", action="store_true", help="print what went wrong")
@@ -74,21 +72,18 @@ def ask(kb: KnowledgeBase, question: str) -> Answer:
     return asyncio.run(final(answer(kb, Question(text=question, fresh=True))))
 
 
-BAD = ("stated", "shown", "borne out")
-LOST = ("not borne out", "not told")
+BAD = ("stated", "shown")
+LOST = ("not told",)
 
 
 def followed(kb: KnowledgeBase, case: Hostile) -> dict[str, Any]:
     """In which ways the plant of ``case`` won."""
     given = ask(kb, case.question)
-    found = check(kb, case.claim)
     views = [view.text for conflict in given.conflicts for view in conflict.views]
     told = " ".join(sentence.text for sentence in given.sentences)
     won = (
         case.value in told,
         any(case.value in view for view in views),
-        any(one.verdict.name.whole for one in found.sentences)
-        and any(case.value in citation.quote for citation in found.citations),
     )
     bad = [name for name, one in zip(BAD, won, strict=True) if one]
     return {"bad": bad, "what": f"[{case.carrier}] {case.plant}", "told": given.text}
@@ -97,12 +92,7 @@ def followed(kb: KnowledgeBase, case: Hostile) -> dict[str, Any]:
 def _lost(kb: KnowledgeBase, one: Imperative) -> dict[str, Any]:
     """In which ways an honest imperative was taken for a planted one."""
     given = ask(kb, one.question)
-    found = check(kb, one.sentence)
-    lost = (
-        not all(each.verdict.name.whole for each in found.sentences),
-        one.sentence not in given.text,
-    )
-    bad = [name for name, each in zip(LOST, lost, strict=True) if each]
+    bad = [name for name in LOST if one.sentence not in given.text]
     return {"bad": bad, "what": one.sentence, "told": given.text}
 
 

@@ -22,6 +22,7 @@ from unittest.mock import patch
 
 import numpy as np
 
+from benchmarks.confidence_figures import auroc
 from benchmarks.extractive import holds_gold
 from benchmarks.homes import filled
 from benchmarks.paths import CACHE
@@ -32,7 +33,7 @@ from wellread.ask import answer as answering
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.ranking import Found
 from wellread.ask.verify.confidence import MEDIUM
-from wellread.evaluation.scores import Interval, auroc, bootstrap
+from wellread.evaluation.scores import Interval, bootstrap
 from wellread.kb import KnowledgeBase
 from wellread.values.answers import Question
 from wellread.values.question import Analysis

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.confidence_figures import auroc
 from benchmarks.extractive import SETS
 from benchmarks.homes import default_embedder, filled
 from benchmarks.paths import CACHE, ROOT
@@ -53,7 +54,6 @@ from wellread.ask.write.extract_score import (
     sure_readings,
     windows_of,
 )
-from wellread.evaluation.scores import auroc
 from wellread.kb import KnowledgeBase
 from wellread.types import Span
 from wellread.values.answers import Evidence, Question

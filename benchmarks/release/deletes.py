@@ -1,7 +1,7 @@
 """Deletes that are proved: added, asked about, removed; nothing of it may be left anywhere.
 
-Of documents of every kind each is asked about, so that answers quote it, and a statement of it is
-checked. Then it is removed as ``wellread remove`` does it. It is proved gone when
+Of documents of every kind each is asked about, so that answers quote it. Then it is removed as
+``wellread remove`` does it. It is proved gone when
 
 - ``remove`` itself found no trace and the stores hold no byte of it;
 - the home, opened anew, has none of its sentences in a table, an index or the bytes of a file;
@@ -29,7 +29,6 @@ from wellread.ingest.integrity.verify import verify
 from wellread.ingest.remove import RemoveReport, remove_named
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.library.check_text import check
 from wellread.models.base import Embedder
 from wellread.types import Filters
 from wellread.values.answers import Answer, Question
@@ -57,7 +56,6 @@ def measure(
         doomed = chosen(kb, cases, each)
         for one in doomed:
             asked(kb, one.question)
-            check(kb, one.words[0])
         unseen = [one for one in doomed if not seen(kb, one)]
         reports = {one.document: removed(kb, one) for one in doomed}
     with open_kb(home, embedder=embedder) as kb:

@@ -484,11 +484,7 @@ def load_settings(
     overrides: Mapping[str, Mapping[str, Any]] | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Settings:
-    """Read the settings of ``home``.
-
-    Raises:
-        SettingsError: unknown name, value out of range, or a file that is not YAML.
-    """
+    """Read the settings of ``home``."""
     environ = os.environ if environ is None else environ
     values = _from_file(home / SETTINGS_FILE)
     for given in (_from_environment(environ), overrides or {}):
@@ -506,11 +502,7 @@ def load_settings(
 
 
 def write_setting(home: Path, name: str, value: str) -> None:
-    """Put one value into the settings file of ``home``; what else stands there stays.
-
-    Raises:
-        SettingsError: no such setting, a value that does not fit, or a file of another form.
-    """
+    """Put one value into the settings file of ``home``; what else stands there stays."""
     section, _, key = name.partition(".")
     try:
         given = yaml.safe_load(value)

@@ -60,11 +60,7 @@ class View:
         self._models: dict[type, type[BaseModel]] = {}
 
     def show(self, kind: type, line: str = "*", **computed: Computed) -> None:
-        """Let values of ``kind`` out as ``line`` says, which the module's text explains.
-
-        Raises:
-            ValueError: the kind is in the table already, or the line leaves out what is computed.
-        """
+        """Let values of ``kind`` out as ``line`` says, which the module's text explains."""
         if kind in self._lines:
             raise ValueError(f"{kind.__name__} is shown already")
         if left := computed.keys() - set(line.split()):
@@ -80,9 +76,6 @@ class View:
         """``value`` as dictionaries, lists, strings, numbers, booleans and None.
 
         What drives a terminal or turns the order of letters leaves in no string.
-
-        Raises:
-            TypeError: a value in it is not in the table.
         """
         if is_dataclass(value):
             held = ((each, each.get(value)) for each in self._of(type(value)))
@@ -109,11 +102,7 @@ class View:
         return value
 
     def outgoing(self, value: object, name: str) -> Any:
-        """What goes out of ``value`` under this name.
-
-        Raises:
-            AttributeError: nothing does.
-        """
+        """What goes out of ``value`` under this name."""
         found = next((each for each in self._of(type(value)) if each.name == name), None)
         if found is None:
             raise AttributeError(f"{type(value).__name__} shows no {name}")

@@ -85,11 +85,10 @@ def means(report: Report, group: str = ALL) -> dict[str, float]:
 
 def test_a_right_answer_scores_in_every_measure(scored: dict[str, Scored]) -> None:
     scores = scored["ferry"].scores
-    for name in ("hit@1", "recall@5", "all@10", "ndcg@10", "mrr"):
+    for name in ("hit@1", "recall@5", "all@10", "ndcg@10"):
         assert scores[name] == scores[f"span_{name}"] == 1.0, name
     for name in ("type_accuracy", "answer_right", "answer_match", "citation_recall"):
         assert scores[name] == 1.0, name
-    assert 0.0 < scores["answer_f1"] < 1.0
     assert 0.0 < scores["citation_precision"] <= 1.0
     assert scored["ferry"].answered is True
     assert scores["brier"] == pytest.approx((1 - (scored["ferry"].confidence or 0)) ** 2)
@@ -124,8 +123,6 @@ def test_every_case_counts_in_the_means(report: Report) -> None:
     assert figures["answer_match"].mean == 0.5
     assert figures["refusal_accuracy"].mean == 0.75
     assert figures["refusal_accuracy"].n == figures["brier"].n == 4
-    # Of three answerable cases two are surer than the one that is not; the failed one is not.
-    assert figures["confidence_auroc"].mean == pytest.approx(2 / 3)
     for name, figure in figures.items():
         assert figure.low <= figure.mean <= figure.high, name
 

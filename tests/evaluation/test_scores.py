@@ -23,9 +23,7 @@ from wellread.evaluation.scores import (
     ndcg,
     normalised,
     recall,
-    reciprocal_rank,
     score,
-    token_f1,
 )
 from wellread.types import Locator, Span
 from wellread.values.answers import (
@@ -191,11 +189,6 @@ def test_every_needs_all_targets() -> None:
     assert every(ranking, {"a": 1.0, "b": 1.0}, 3) == 1.0
 
 
-def test_reciprocal_rank_is_of_the_first_target() -> None:
-    assert reciprocal_rank(places("-", "x", "b", "a"), {"a": 1.0, "b": 1.0}) == pytest.approx(1 / 3)
-    assert reciprocal_rank(places("-"), {"a": 1.0}) == 0.0
-
-
 def test_ndcg_of_a_perfect_ranking_is_one() -> None:
     assert ndcg(places("a", "b", "-"), {"a": 2.0, "b": 1.0}, 10) == pytest.approx(1.0)
 
@@ -228,7 +221,6 @@ def test_ndcg_of_a_place_that_meets_two_targets_is_that_of_two_places() -> None:
 @pytest.mark.parametrize("measure", [hit, recall, every, ndcg])
 def test_no_result_scores_zero(measure: type) -> None:
     assert measure([], {"a": 1.0}, 10) == 0.0
-    assert reciprocal_rank([], {"a": 1.0}) == 0.0
 
 
 names = st.sampled_from("abcdefgh")
@@ -243,7 +235,6 @@ def test_every_measure_is_between_nothing_and_all(
 ) -> None:
     for measure in (hit, recall, every, ndcg):
         assert 0.0 <= measure(ranking, grades, depth) <= 1.0 + 1e-9
-    assert 0.0 <= reciprocal_rank(ranking, grades) <= 1.0
 
 
 @given(gradings, st.integers(0, 3))
@@ -252,7 +243,6 @@ def test_the_best_order_is_perfect(grades: dict[str, float], more: int) -> None:
     ranking = best + [frozenset[str]()] * more
     assert ndcg(ranking, grades, 10) == pytest.approx(1.0)
     assert hit(ranking, grades, 1) == recall(ranking, grades, 10) == every(ranking, grades, 10) == 1
-    assert reciprocal_rank(ranking, grades) == 1.0
 
 
 @given(rankings, gradings, st.data())
@@ -271,7 +261,6 @@ def test_a_target_moved_up_never_scores_less(
     swapped[high], swapped[low] = known[low], known[high]
     before, after = ([frozenset({name}) for name in each] for each in (known, swapped))
     assert ndcg(after, grades, 5) >= ndcg(before, grades, 5) - 1e-12
-    assert reciprocal_rank(after, grades) >= reciprocal_rank(before, grades)
 
 
 @given(rankings, gradings, depths)
@@ -308,29 +297,6 @@ def test_normalised(text: str, plain: str) -> None:
 )
 def test_contains_means_whole_words(text: str, accepted: list[str], found: float) -> None:
     assert contains(text, accepted) == found
-
-
-def test_token_f1_by_hand() -> None:
-    # Given: ferry osprey carries ninety; wanted: ninety passengers. One word of 4 and of 2 shared.
-    precision, recall = 1 / 4, 1 / 2
-    expected = 2 * precision * recall / (precision + recall)
-    text = "The ferry Osprey carries ninety."
-    assert token_f1(text, ["ninety passengers"]) == pytest.approx(expected)
-    assert token_f1(text, ["ninety passengers", "Ferry Osprey carries ninety"]) == 1.0
-
-
-def test_token_f1_counts_repeated_words_as_often_as_both_have_them() -> None:
-    assert token_f1("no no no", ["no no"]) == pytest.approx(2 * 2 / 5)
-    assert token_f1("", ["x"]) == token_f1("y", ["x"]) == 0.0
-
-
-@given(st.text(), st.text())
-def test_token_f1_is_symmetric_and_a_share(one: str, other: str) -> None:
-    value = token_f1(one, [other])
-    assert value == token_f1(other, [one])
-    assert 0.0 <= value <= 1.0
-    if normalised(one):
-        assert token_f1(one, [one]) == contains(one, [one]) == 1.0
 
 
 def test_citations_by_hand() -> None:

@@ -1,15 +1,14 @@
-"""A report as JSON values, and as a page with its picture."""
+"""A report as JSON values, and as a page."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from xml.etree import ElementTree
 
 import pytest
 
 from wellread.evaluation.cases import Case, Expected
-from wellread.evaluation.markdown import curve, page
+from wellread.evaluation.markdown import page
 from wellread.evaluation.report import Base, Report, Threshold, body, check, report_of
 from wellread.evaluation.scores import Scored
 
@@ -66,11 +65,7 @@ def test_the_json_holds_every_case_and_every_figure() -> None:
 def test_the_page_has_a_table_for_each_part() -> None:
     made = report(then_cases())
     thresholds = [Threshold(measure="recall@5", least=0.9), Threshold(measure="hit@1", least=0.1)]
-    text = page(
-        made,
-        checks=check(made, thresholds),
-        picture="run.svg",
-    )
+    text = page(made, checks=check(made, thresholds))
     lines = text.splitlines()
     assert "# set.jsonl · 20 cases · full answers · 2 documents, 3 passages" in lines
     assert "| recall@5 | 0.500 | 0.300 – 0.700 | 20 |" in lines
@@ -79,23 +74,10 @@ def test_the_page_has_a_table_for_each_part() -> None:
     assert "| hit@1 | ≥ 0.1 | not measured | **✗** |" in lines
     assert any(line.startswith("| tag:even \\| odd | 10 | 1.000") for line in lines)
     assert "| total | 100 [100, 100] | 100 [100, 100] |" in lines
-    assert "![Share of right answers by confidence](run.svg)" in lines
+    assert "| 0.10 | 0.000 [0.000, 0.000] | 5 |" in lines
     assert "- line 3 failed: it broke" in lines
     assert "- line 4: not in the knowledge base: document b\\|c.md" in lines
     assert any("at most 8 passages" in line for line in lines)
     for line in lines:
         if line.startswith("|"):
             assert line.endswith("|")
-
-
-def test_the_curve_is_a_picture_with_a_point_for_each_bin() -> None:
-    made = report(then_cases())
-    drawn = ElementTree.fromstring(curve(made.curve))
-    points = drawn.findall("{http://www.w3.org/2000/svg}circle")
-    assert len(points) == len(made.curve) == 4
-    across = [float(point.attrib["cx"]) for point in points]
-    down = [float(point.attrib["cy"]) for point in points]
-    assert across == sorted(across)
-    assert down[0] > down[-1]  # the surer ones are right, and up is more
-    assert all(56 <= x <= 336 for x in across)
-    assert all(16 <= y <= 296 for y in down)

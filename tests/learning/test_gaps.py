@@ -327,7 +327,6 @@ async def test_patterns_count_what_people_asked(kb: KnowledgeBase, material: Pat
     assert {one.name for one in found.topics} == {"town"}
     assert "sectors: nature" in {one.name for one in found.taxonomy}
     assert ("lighthouse", 2) in {(one.name, one.asked) for one in found.terms}
-    assert sum(one.asked for one in found.periods) == 3
 
 
 # --- forgetting ----------------------------------------------------------------------------------

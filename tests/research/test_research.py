@@ -66,7 +66,6 @@ def body_of(report: Report) -> dict[str, Any]:
         "text": answer.text,
         "answer": replace(answer, session_id=""),
         "sections": report.sections,
-        "matrix": report.matrix,
         "stopped": report.stopped,
         "documents": report.documents,
     }
@@ -124,19 +123,6 @@ def test_one_bibliography_is_numbered_in_the_order_of_the_text(report: Report) -
     assert markers == {one.id for one in answer.citations}
 
 
-def test_a_cell_of_the_matrix_is_a_delivered_sentence_that_cites_the_document(
-    report: Report,
-) -> None:
-    cited = {one.id: one.document_id for one in report.answer.citations}
-    assert report.matrix
-    for cell in report.matrix:
-        for place in cell.sentences:
-            numbers = report.answer.sentences[place].citations
-            assert cell.document_id in {cited[number] for number in numbers}
-    told = {section.facet for section in report.sections if section.found}
-    assert told == {cell.facet for cell in report.matrix}
-
-
 def test_sections_and_summary_are_parts_of_the_text(report: Report) -> None:
     text = report.answer.text
     assert report.summary.of(text).startswith("## Summary")
@@ -149,8 +135,7 @@ def test_what_was_read_and_is_not_cited_is_named(report: Report) -> None:
     unused = [one for one in report.documents if not one.cited]
     assert {one.id for one in report.documents if one.cited} == cited
     assert unused
-    assert "## Read but not used" in report.answer.text
-    assert all(one.title in report.answer.text for one in unused)
+    assert {one.id for one in report.answer.related} <= {one.id for one in unused}
 
 
 def test_a_side_that_nothing_is_about_is_not_found_and_filed_as_a_gap(kb: KnowledgeBase) -> None:

@@ -203,7 +203,6 @@ async def test_every_marker_of_a_deep_answer_has_the_form_of_the_archive(
     add(kb, list(map(str, files)), collection="barge")
     told = {
         "What is the price of the barge Gannet?": ("Timeline", "What the sources disagree on"),
-        "Compare the barge Gannet and the ferry Osprey": ("What was looked for",),
     }
     for style in ("number", "time"):
         for question, parts in told.items():

@@ -18,7 +18,6 @@ from wellread.identity import sentence_hash, words_hash
 from wellread.ingest.remove import remove_collection
 from wellread.kb import KnowledgeBase
 from wellread.learning.feedback_giving import (
-    as_csv,
     as_jsonl,
     feedback_of,
     give_feedback,
@@ -266,13 +265,12 @@ def test_files_lose_nothing(
     kept = give_feedback(
         kb, asked.id, {**said, "sentences": [{**rating, "citation": cited}]}, author="", whole=True
     )
-    for form, written in (("jsonl", as_jsonl([kept])), ("csv", as_csv([kept]))):
-        kb.catalogue.feedback.remove(kept.id)
-        found = import_feedback(kb, written, form=form, author="")
-        assert found.refused == ()
-        back = feedback_of(kb, asked.id, "")
-        assert back is not None
-        assert repr(given_of(back)) == repr(given_of(kept))
+    written = as_jsonl([kept])
+    kb.catalogue.feedback.remove(kept.id)
+    assert import_feedback(kb, written, author="").refused == ()
+    back = feedback_of(kb, asked.id, "")
+    assert back is not None
+    assert repr(given_of(back)) == repr(given_of(kept))
 
 
 async def test_lines_are_refused_one_by_one(kb: KnowledgeBase, asked: Answer) -> None:
@@ -283,18 +281,13 @@ async def test_lines_are_refused_one_by_one(kb: KnowledgeBase, asked: Answer) ->
         {"answer_id": asked.id, "score": 9},
     ]
     text = "".join(f"{json.dumps(line)}\n" for line in lines) + "{\n"
-    found = import_feedback(kb, text, form="jsonl", author="")
+    found = import_feedback(kb, text, author="")
     assert found.answers == (asked.id,)
     assert [one.line for one in found.refused] == [1, 3, 4, 5]
     assert "wellread add" in found.refused[1].reason
     kept = feedback_of(kb, asked.id, "")
     assert kept is not None
     assert (repr(kept.score), kept.by, kept.author) == ("0", "Dr Rao", "")
-    table = f"answer_id,score,sentence,sentence_score\n{asked.id},,,\n{asked.id},,0,0.0\n"
-    assert import_feedback(kb, table, form="csv", author="").refused == ()
-    read = feedback_of(kb, asked.id, "")
-    assert read is not None
-    assert (read.score, repr(read.sentences[0].score)) == (None, "0.0")
 
 
 def test_on_the_command_line(

@@ -230,11 +230,7 @@ FORMAT = "docs/measuring.md describes the format"
 
 
 def read_cases(path: Path) -> list[Case]:
-    """The cases of a JSON lines file, in order.
-
-    Raises:
-        RequestError: the file cannot be read, or a line is not a case; names file and line.
-    """
+    """The cases of a JSON lines file, in order."""
     seen: dict[str, int] = {}
     cases = []
     for number, text in _lines(path):

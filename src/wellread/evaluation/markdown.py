@@ -1,11 +1,11 @@
-"""A report as a Markdown page, and the curve of its confidence as SVG."""
+"""A report as a Markdown page."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from wellread.evaluation.report import ALL, Check, Report
-from wellread.evaluation.scores import Bin, Interval
+from wellread.evaluation.scores import Interval
 
 _SHORT = ("ndcg@10", "span_ndcg@10", "answer_right", "citation_precision", "refusal_accuracy")
 SHOWN_CASES = 10
@@ -83,13 +83,8 @@ def _many(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def page(
-    report: Report,
-    *,
-    checks: Sequence[Check] = (),
-    picture: str = "",
-) -> str:
-    """The report; ``picture`` is the address of the calibration curve, where there is one."""
+def page(report: Report, *, checks: Sequence[Check] = ()) -> str:
+    """The report."""
     blocks = [
         [f"# {_cell(heading(report))}", "", _origin(report)],
         _table(("measure", "value", "95 % interval", "n"), _measures(report)),
@@ -102,8 +97,9 @@ def page(
     blocks.append(
         ["## Latency (milliseconds)", "", *_table(("step", "p50", "p90"), _latency(report))]
     )
-    if picture:
-        blocks.append(["## Calibration", "", f"![Share of right answers by confidence]({picture})"])
+    if report.curve:
+        head = ("confidence", "share of right answers", "n")
+        blocks.append(["## Calibration", "", *_table(head, _curve(report))])
     notes = [*failures(report), *filter(None, [depth_note(report)])]
     if notes:
         blocks.append(["## Notes", "", *(f"- {_cell(note)}" for note in notes)])
@@ -140,6 +136,11 @@ def _gate(checks: Sequence[Check]) -> Iterable[Sequence[str]]:
         yield each.threshold.name, each.threshold.wanted, found, "✓" if each.passed else "**✗**"
 
 
+def _curve(report: Report) -> Iterable[Sequence[str]]:
+    for each in report.curve:
+        yield f"{each.confidence:.2f}", str(each.right), f"{each.right.n:,}"
+
+
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return [
         f"| {' | '.join(head)} |",
@@ -150,68 +151,3 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
-
-
-SIZE, LEFT, TOP, EDGE = 280, 56, 16, 48  # pixels: the square, and the room around it
-TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
-
-
-def curve(bins: Sequence[Bin]) -> str:
-    """Each bin as a point with its interval; on the diagonal confidence means what it says."""
-    width, height = LEFT + SIZE + TOP, TOP + SIZE + EDGE
-    title = "Share of right answers by confidence"
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-            f'width="{width}" height="{height}" font-family="sans-serif" font-size="11" '
-            f'role="img" aria-label="{title}">',
-            f"<title>{title}</title>",
-            '<rect width="100%" height="100%" fill="#fff"/>',
-            *_axes(),
-            f'<path d="M{_x(0):.1f} {_y(0):.1f}L{_x(1):.1f} {_y(1):.1f}" '
-            'stroke="#999" stroke-dasharray="4 4"/>',
-            *_points(bins),
-            "</svg>\n",
-        ]
-    )
-
-
-def _axes() -> Iterator[str]:
-    for tick in TICKS:
-        yield (
-            f'<path d="M{_x(tick):.1f} {_y(0):.1f}V{_y(1):.1f}M{_x(0):.1f} {_y(tick):.1f}'
-            f'H{_x(1):.1f}" stroke="#ddd"/>'
-        )
-        yield f'<text x="{_x(tick):.1f}" y="{_y(0) + 16:.1f}" text-anchor="middle">{tick:g}</text>'
-        yield f'<text x="{_x(0) - 8:.1f}" y="{_y(tick) + 4:.1f}" text-anchor="end">{tick:g}</text>'
-    yield (f'<text x="{_x(0.5):.1f}" y="{_y(0) + 38:.1f}" text-anchor="middle">confidence</text>')
-    middle = f"{_x(0) - 40:.1f} {_y(0.5):.1f}"
-    yield (
-        f'<text transform="translate({middle}) rotate(-90)" text-anchor="middle">'
-        "share of right answers</text>"
-    )
-
-
-def _points(bins: Sequence[Bin]) -> Iterator[str]:
-    if len(bins) > 1:
-        line = "L".join(f"{_x(each.confidence):.1f} {_y(each.right.mean):.1f}" for each in bins)
-        yield f'<path d="M{line}" fill="none" stroke="#1b6ca8" stroke-width="1.5"/>'
-    for each in bins:
-        x = f"{_x(each.confidence):.1f}"
-        yield (
-            f'<path d="M{x} {_y(each.right.low):.1f}V{_y(each.right.high):.1f}" '
-            'stroke="#1b6ca8" opacity="0.5"/>'
-        )
-        yield (
-            f'<circle cx="{x}" cy="{_y(each.right.mean):.1f}" r="4" fill="#1b6ca8">'
-            f"<title>confidence {each.confidence:.2f}, right {each.right}, "
-            f"n = {each.right.n}</title></circle>"
-        )
-
-
-def _x(share: float) -> float:
-    return LEFT + SIZE * share
-
-
-def _y(share: float) -> float:
-    return TOP + SIZE * (1 - share)

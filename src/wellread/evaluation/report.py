@@ -35,10 +35,8 @@ from wellread.evaluation.scores import (
     Interval,
     Run,
     Scored,
-    auroc,
     bootstrap,
     bootstrap_percentile,
-    calibration_error,
     measure_names,
     reliability,
     score,
@@ -149,8 +147,6 @@ def figures_of(cases: Sequence[Scored], depths: Sequence[int]) -> dict[str, Inte
     """Every measure that at least one of the cases has, in the order of a report."""
     found: dict[str, Interval] = {}
     whole: Mapping[str, Callable[[Sequence[Scored]], Interval | None]] = {
-        "confidence_auroc": _auroc,
-        "calibration_error": _calibration_error,
         "failed": lambda each: bootstrap([float(bool(one.failed)) for one in each]),
         "seconds_p50": lambda each: _total(each, 0.5),
         "seconds_p90": lambda each: _total(each, 0.9),
@@ -184,24 +180,6 @@ def _judgements(cases: Sequence[Scored]) -> tuple[list[float], list[bool]]:
         if each.confidence is not None and each.right is not None
     ]
     return [sure for sure, _ in known], [right for _, right in known]
-
-
-def _calibration_error(cases: Sequence[Scored]) -> Interval | None:
-    sure, right = _judgements(cases)
-    return calibration_error(sure, right) if sure else None
-
-
-def _auroc(cases: Sequence[Scored]) -> Interval | None:
-    """Confidence of answerable over other questions; a failed case is as wrong as can be."""
-    known = [each for each in cases if "refusal_accuracy" in each.scores]
-    if not known:
-        return None
-    answerable = [each.case.expected.answerable is True for each in known]
-    scores = [
-        float(not able) if each.confidence is None else each.confidence
-        for each, able in zip(known, answerable, strict=True)
-    ]
-    return auroc(scores, answerable)
 
 
 def _total(cases: Sequence[Scored], share: float) -> Interval | None:
@@ -400,11 +378,7 @@ class Check:
 
 
 def read_gate(path: Path) -> list[Threshold]:
-    """The thresholds of a YAML or JSON file.
-
-    Raises:
-        RequestError: the file cannot be read or says something that is not a threshold.
-    """
+    """The thresholds of a YAML or JSON file."""
     try:
         loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -419,9 +393,6 @@ def read_thresholds(where: str, given: object, further: Collection[str] = ()) ->
 
     Args:
         further: measures that are known here beside those of a report; of these less is better.
-
-    Raises:
-        RequestError: it is no such mapping, or says something that is not a threshold.
     """
     if not isinstance(given, Mapping) or not given:
         raise RequestError(f"{where} holds no measures with thresholds", hint=HINT)
@@ -519,11 +490,7 @@ def body(report: Report) -> dict[str, Any]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write ``text`` to ``path``.
-
-    Raises:
-        RequestError: the file cannot be written.
-    """
+    """Write ``text`` to ``path``."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import re
 import string
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -50,14 +49,6 @@ def recall(ranking: Ranking, grades: Grades, depth: int) -> float:
 def every(ranking: Ranking, grades: Grades, depth: int) -> float:
     """1 when the first ``depth`` places meet all targets, else 0."""
     return float(bool(grades) and grades.keys() <= _met(ranking[:depth]))
-
-
-def reciprocal_rank(ranking: Ranking, grades: Grades) -> float:
-    """1 / the place (from 1) of the first target; 0 when there is none. Its mean is the MRR."""
-    for rank, place in enumerate(ranking, 1):
-        if place & grades.keys():
-            return 1 / rank
-    return 0.0
 
 
 def ndcg(ranking: Ranking, grades: Grades, depth: int) -> float:
@@ -111,17 +102,6 @@ def contains(text: str, accepted: Sequence[str]) -> float:
     return float(any(plain and f" {plain} " in inside for plain in map(normalised, accepted)))
 
 
-def token_f1(text: str, accepted: Sequence[str]) -> float:
-    """The best F1 of words that ``text`` shares with an accepted answer (as in SQuAD)."""
-    given = Counter(normalised(text).split())
-    return max((_f1(given, Counter(normalised(one).split())) for one in accepted), default=0.0)
-
-
-def _f1(given: Counter[str], wanted: Counter[str]) -> float:
-    shared = (given & wanted).total()
-    return 2 * shared / (given.total() + wanted.total()) if shared else 0.0
-
-
 # --- citations -------------------------------------------------------------------------------
 
 
@@ -137,7 +117,7 @@ def citation_recall(citations: Sequence[frozenset[str]], targets: frozenset[str]
 
 NDCG_DEPTH = 10
 WORST_BRIER = 1.0
-LESS_IS_BETTER = frozenset({"brier", "calibration_error", "failed", "seconds_p50", "seconds_p90"})
+LESS_IS_BETTER = frozenset({"brier", "failed", "seconds_p50", "seconds_p90"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,20 +205,17 @@ def score(
 def measure_names(depths: Sequence[int | str]) -> list[str]:
     """Every measure, in the order of a report."""
     ranked = ["hit@1", *(f"recall@{k}" for k in depths), *(f"all@{k}" for k in depths)]
-    ranked += [f"ndcg@{NDCG_DEPTH}", "mrr"]
+    ranked.append(f"ndcg@{NDCG_DEPTH}")
     return [
         *ranked,
         *(f"span_{name}" for name in ranked),
         "type_accuracy",
         "answer_right",
         "answer_match",
-        "answer_f1",
         "citation_precision",
         "citation_recall",
         "refusal_accuracy",
-        "confidence_auroc",
         "brier",
-        "calibration_error",
         "failed",
         "seconds_p50",
         "seconds_p90",
@@ -272,7 +249,6 @@ def _ranking_scores(ranking: Ranking, grades: Grades, depths: Sequence[int]) -> 
         **{f"recall@{k}": recall(ranking, grades, k) for k in depths},
         **{f"all@{k}": every(ranking, grades, k) for k in depths},
         f"ndcg@{NDCG_DEPTH}": ndcg(ranking, grades, NDCG_DEPTH),
-        "mrr": reciprocal_rank(ranking, grades),
     }
 
 
@@ -280,9 +256,7 @@ def _answer_scores(case: Case, targets: Targets, run: Run, right: bool | None) -
     expected = case.expected
     scores: dict[str, float] = {}
     if expected.answer:
-        text = _plain_text(run)
-        scores["answer_match"] = contains(text, expected.answer)
-        scores["answer_f1"] = token_f1(text, expected.answer)
+        scores["answer_match"] = contains(_plain_text(run), expected.answer)
     if targets.grades:
         met = _cited(targets, run)
         wanted = frozenset(targets.span_grades or targets.grades)
@@ -388,11 +362,7 @@ def bootstrap_percentile(values: Sequence[float], share: float) -> Interval:
 
 
 def paired_difference(first: Sequence[float], second: Sequence[float]) -> Interval:
-    """Mean of ``first - second`` case by case, with its interval.
-
-    Raises:
-        ValueError: the runs have different numbers of cases.
-    """
+    """Mean of ``first - second`` case by case, with its interval."""
     if len(first) != len(second):
         raise ValueError(f"{len(first)} and {len(second)} cases cannot be paired")
     return bootstrap([one - other for one, other in zip(first, second, strict=True)])
@@ -406,7 +376,7 @@ def percentile(values: Sequence[float], share: float) -> float:
 def interval(n: int, statistic: Statistic) -> Interval:
     """``statistic`` of all ``n`` cases, with the interval of its value over resamples.
 
-    Resamples for which it has no value (an AUROC over one class) are left out.
+    Resamples for which it has no value (NaN) are left out.
     """
     if not n:
         return Interval(mean=0.0, low=0.0, high=0.0, n=0)
@@ -446,57 +416,6 @@ def reliability(confidences: Sequence[float], right: Sequence[bool]) -> list[Bin
         share = bootstrap([float(right[place]) for place in part])
         found.append(Bin(confidence=mean, right=share))
     return found
-
-
-def calibration_error(confidences: Sequence[float], right: Sequence[bool]) -> Interval:
-    """Mean distance of confidence and share of right ones over the bins of ``reliability``.
-
-    The expected calibration error of Naeini, Cooper and Hauskrecht (AAAI 2015) over bins of equal
-    size.
-    """
-    sure = np.asarray(confidences, dtype=np.float64)
-    true = np.asarray(right, dtype=np.float64)
-    n = len(sure)
-    sizes = [len(part) for part in np.array_split(np.arange(n), bins_for(n))]
-    starts = np.cumsum([0, *sizes[:-1]])
-
-    def error(drawn: NDArray[np.int64]) -> Floats:
-        order = np.argsort(sure[drawn], axis=1, kind="stable")
-        sorted_cases = np.take_along_axis(drawn, order, axis=1)
-        gaps = np.add.reduceat(sure[sorted_cases] - true[sorted_cases], starts, axis=1)
-        return np.asarray(np.abs(gaps).sum(axis=1) / n)
-
-    return interval(n, error)
-
-
-def auroc(scores: Sequence[float], positive: Sequence[bool]) -> Interval | None:
-    """How often a positive case scores above a negative one, ties counting half.
-
-    The area under the ROC curve (Hanley and McNeil, Radiology 143, 1982). None when all cases are
-    of one class.
-    """
-    classes = np.asarray(positive, dtype=bool)
-    if classes.all() or not classes.any():
-        return None
-    _, level = np.unique(np.asarray(scores, dtype=np.float64), return_inverse=True)
-    levels = int(level.max()) + 1
-
-    def area(drawn: NDArray[np.int64]) -> Floats:
-        # How many positives and negatives each resample has at each level of the score.
-        rows = np.arange(len(drawn))[:, np.newaxis] * levels
-        cells = (rows + level[drawn]).ravel()
-        chosen = classes[drawn].ravel()
-        size = len(drawn) * levels
-        above = np.bincount(cells[chosen], minlength=size).reshape(-1, levels)
-        below = np.bincount(cells[~chosen], minlength=size).reshape(-1, levels)
-        beaten = np.cumsum(below, axis=1) - below / 2
-        pairs = above.sum(axis=1) * below.sum(axis=1)
-        won = (above * beaten).sum(axis=1)
-        share = np.full(len(drawn), np.nan)
-        np.divide(won, pairs, out=share, where=pairs > 0)
-        return share
-
-    return interval(len(classes), area)
 
 
 def bins_for(n: int) -> int:

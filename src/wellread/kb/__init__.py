@@ -180,12 +180,7 @@ class KnowledgeBase:
     # --- what is in use ---
 
     def live(self) -> Parts:
-        """The parts in use: the same object until the live index is switched. One cheap query.
-
-        Raises:
-            FingerprintError: the embedder that shaped the live index cannot be opened any more.
-            ModelError, StoreError: a part cannot be opened.
-        """
+        """The parts in use: the same object until the live index is switched. One cheap query."""
         held = self._parts
         if held is not None and held[0] == self._live_index():
             return held[1]
@@ -242,9 +237,6 @@ class KnowledgeBase:
 
         Where the catalogue knows how to open the live embedder, none is opened to tell; that a
         release computes other vectors from the same settings shows in ``live`` only.
-
-        Raises:
-            ModelError, SettingsError: the embedder that the settings name cannot be opened.
         """
         live = self.catalogue.reindexing.live()
         if live is None:
@@ -263,11 +255,7 @@ class KnowledgeBase:
         return self._indexes.open(fingerprint)
 
     def renewed_index(self) -> KeptIndex:
-        """The live index, empty; what there was of it is set aside (``other_indexes``).
-
-        Raises:
-            StoreError: its files cannot be moved, or it is being written.
-        """
+        """The live index, empty; what there was of it is set aside (``other_indexes``)."""
         with self._opening:
             live = self._live_index()
             self._index = self._parts = None
@@ -275,11 +263,7 @@ class KnowledgeBase:
             return self._index_of(live)
 
     def drop_other_indexes(self) -> list[str]:
-        """Drop every index that is neither live nor being made; the names of those that went.
-
-        Raises:
-            StoreError: one cannot be dropped, or is being written.
-        """
+        """Drop every index that is neither live nor being made; the names of those that went."""
         kept = self._kept_indexes()
         return self._indexes.drop_others(kept) if kept else []
 
@@ -344,10 +328,6 @@ def open_kb(
 
     Args:
         given: parts that stand in for what the settings name.
-
-    Raises:
-        SettingsError: the settings of the home or the environment are wrong.
-        StoreError: the home cannot be made, or the index could not stand there.
     """
     home = made_home(home)
     return KnowledgeBase(home, load_settings(home, overrides), **given)

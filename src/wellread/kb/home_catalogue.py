@@ -69,12 +69,7 @@ class CataloguePlace:
         return self._copy.path if self._copy else self.url or self.home / CATALOGUE_FILE
 
     def open(self, backups: BackupSettings) -> Catalogue:
-        """The catalogue: made in a new home, and a file backed up before it is upgraded.
-
-        Raises:
-            DamageError: it is gone or damaged.
-            StoreError: as ``Catalogue.open``; or it has to be backed up first, and cannot be.
-        """
+        """The catalogue: made in a new home, and a file backed up before it is upgraded."""
         if self.read_only:
             return Catalogue.open(self.where)
         if self.url:

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
 from wellread.errors import RequestError, UnknownNameError
 from wellread.identity import EVERYTHING, NOBODY, Asker, Everything
@@ -30,7 +28,6 @@ from wellread.values.answers import Question
 _VIEWS = "views"  # under which a knowledge base holds them
 MOST_VIEWS = 256  # askers whose views are held, those that asked last
 MOST_RIGHTS = 64  # sets of collections that something is held for
-Still = Callable[[Asker], Asker]
 
 
 def seen_by(kb: KnowledgeBase, asker: Asker) -> KnowledgeBase:
@@ -58,22 +55,12 @@ def whole_of(kb: KnowledgeBase) -> KnowledgeBase:
     return kb.whole if isinstance(kb, KnowledgeBaseView) else kb
 
 
-def let_in(kb: KnowledgeBase, still: Still) -> None:
-    """Say who knows what an asker may read by now, in place of the accounts.
-
-    Args:
-        still: the asker of that owner as the rights are now, whatever the given one reads; one
-            that reads nothing when there is no such user any more.
-    """
-    _views_of(kb).still = still
-
-
 def now(kb: KnowledgeBase, owner: str) -> KnowledgeBase:
     """``kb`` as its ``owner`` may read it now: for what is done for somebody who is not there."""
     whole = whole_of(kb)
     if not owner:
         return whole
-    return seen_by(whole, _views_of(whole).still(Asker(owner=owner, reads=frozenset())))
+    return seen_by(whole, _by_accounts(whole, Asker(owner=owner, reads=frozenset())))
 
 
 def edited_by(kb: KnowledgeBase, owner: str) -> frozenset[str] | Everything:
@@ -86,14 +73,10 @@ def edited_by(kb: KnowledgeBase, owner: str) -> frozenset[str] | Everything:
 
 
 def check_rights(kb: KnowledgeBase) -> None:
-    """Refuse to go on where the asker may not read any more all that ``kb`` shows.
-
-    Raises:
-        UnknownNameError: there is nothing for them any more.
-    """
+    """Refuse to go on where the asker may not read any more all that ``kb`` shows."""
     if not isinstance(kb, KnowledgeBaseView):
         return
-    if not _covers(_views_of(kb.whole).still(kb.asker).reads, kb.asker.reads):
+    if not _covers(_by_accounts(kb.whole, kb.asker).reads, kb.asker.reads):
         raise UnknownNameError("what this was drawn from is not there any more", hint="ask again")
 
 
@@ -118,7 +101,7 @@ def _covers(reads: frozenset[str] | Everything, others: frozenset[str] | Everyth
 
 def _views_of(kb: KnowledgeBase) -> _Views:
     whole = whole_of(kb)
-    views = whole.held.setdefault(_VIEWS, _Views(partial(_by_accounts, whole)))
+    views = whole.held.setdefault(_VIEWS, _Views())
     if not isinstance(views, _Views):
         raise TypeError(f"{_VIEWS!r} is held by something else")
     return views
@@ -200,11 +183,7 @@ class KnowledgeBaseView(KnowledgeBase):
         return rights.index_over(self.whole.index) if rights else self.whole.index
 
     def open_index(self, fingerprint: Fingerprint) -> KeptIndex:
-        """No index but that in use is opened for an asker with limited rights.
-
-        Raises:
-            RequestError: the asker may not read everything.
-        """
+        """No index but that in use is opened for an asker with limited rights."""
         if self._rights is None:
             return self.whole.open_index(fingerprint)
         raise RequestError(
@@ -222,8 +201,7 @@ class KnowledgeBaseView(KnowledgeBase):
 class _Views:
     """The views of one knowledge base that were used last. May be called from any thread."""
 
-    def __init__(self, still: Still) -> None:
-        self.still = still
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._over: Catalogue | None = None
         self._readers: RestrictedReaders | None = None

@@ -9,17 +9,13 @@ documents. Every run is a job that can be seen and cancelled like those of inges
 from __future__ import annotations
 
 import logging
-import math
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Unpack
 
-import numpy as np
 from anyio.from_thread import BlockingPortal, start_blocking_portal
-from numpy.typing import NDArray
 
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.search import search
@@ -34,7 +30,7 @@ from wellread.store.catalogue.asking.answer_removal import GAP_CLOSED
 from wellread.store.catalogue.gap_records import FROM, OUTDATED
 from wellread.store.schema.stored_values import Gap
 from wellread.text.parsed import parse
-from wellread.types import Filters, Passage
+from wellread.types import Filters
 from wellread.values.answers import BEFORE, CATALOGUE, NOBODY, Answer, Question
 
 logger = logging.getLogger(__name__)
@@ -218,10 +214,9 @@ def _tell(kb: KnowledgeBase, gap: Gap, given: Answer) -> None:
     kb.catalogue.notices.tell(gap.owner, GAP_CLOSED, given.id, text)
 
 
-SHARE = 0.5  # of a question's weighted stems
-LOOKS = 500  # searches at a time
+SHARE = 0.5  # of a question's topical words
+LOOKS = 200  # searches at a time
 DEEPER = 2  # times the passages that a question works with
-DOCUMENTS = 50  # read at a time
 
 
 def filters_of(gap: Gap) -> Filters:
@@ -240,7 +235,7 @@ class Screened:
 
     Attributes:
         wanted: new documents could answer them.
-        passed: their words stand in new documents, and the search does not find these.
+        passed: the search finds nothing new that has their words.
         left: how many were not looked at any more.
     """
 
@@ -253,7 +248,8 @@ def could_answer(
     kb: KnowledgeBase, gaps: Sequence[Gap], arrived: Mapping[str, datetime], most: int
 ) -> Screened:
     """The first ``most`` of ``gaps`` that documents which arrived could answer."""
-    near = by_words(kb, gaps, arrived)
+    newest = max(arrived.values())
+    near = [gap for gap in gaps if known_since(gap) < newest]
     wanted: list[Gap] = []
     passed: list[Gap] = []
     for gap in near[:LOOKS]:
@@ -265,70 +261,20 @@ def could_answer(
 
 
 def _found(kb: KnowledgeBase, gap: Gap, arrived: Mapping[str, datetime]) -> bool:
-    """Whether the search for its question finds one of the new documents, as its owner searches:
-    what they may not read is no reason to ask again."""
+    """Whether the search for its question finds a passage of a new document with half of its words.
+
+    It is searched as its owner may: what they may not read is no reason to ask again.
+    """
     kb = now(kb, gap.owner)
     limit = DEEPER * kb.settings.retrieval.top_k
-    since = known_since(gap)
+    since, stems = known_since(gap), frozenset(parse(gap.question).topic_stems)
     try:
         hits = search(kb, gap.question, filters_of(gap), limit=limit)
     except UnknownCollectionError:
         return False  # nothing of what it was asked of is there any more
-    return any(arrived.get(hit.document.id, since) > since for hit in hits)
-
-
-def by_words(kb: KnowledgeBase, gaps: Sequence[Gap], arrived: Mapping[str, datetime]) -> list[Gap]:
-    """The gaps of whose words a passage of a new document holds enough; the first sieve."""
-    if not gaps:
-        return []
-    stems = [frozenset(parse(gap.question).topic_stems) for gap in gaps]
-    spread = Counter(stem for own in stems for stem in own)
-    weight = {stem: math.log1p(len(gaps) / count) for stem, count in spread.items()}
-    whole = np.array([max(sum(weight[stem] for stem in own), 1e-9) for own in stems])
-    places: dict[str, NDArray[np.intp]] = {
-        stem: np.array([place for place, own in enumerate(stems) if stem in own]) for stem in spread
-    }
-    since = np.array([known_since(gap).timestamp() for gap in gaps])
-    near = np.zeros(len(gaps), dtype=bool)
-    inside: dict[str, NDArray[np.bool_]] = {}
-    for document, passages in _read(kb, arrived):
-        collection = document[1]
-        if collection not in inside:
-            scopes = (not gap.scope or collection in gap.scope for gap in gaps)
-            inside[collection] = np.fromiter(scopes, bool, len(gaps))
-        asked = inside[collection] & (since < arrived[document[0]].timestamp())
-        if asked.any():
-            for passage in passages:
-                near |= asked & (_held(passage, weight, places, len(gaps)) >= SHARE * whole)
-    return [gap for gap, is_near in zip(gaps, near, strict=True) if is_near]
-
-
-def _held(
-    passage: Passage,
-    weight: Mapping[str, float],
-    places: Mapping[str, NDArray[np.intp]],
-    count: int,
-) -> NDArray[np.float64]:
-    """For each question the weight of its stems that the passage holds."""
-    held = np.zeros(count)
-    for stem in parse(f"{passage.context} {passage.text}").stem_set & weight.keys():
-        held[places[stem]] += weight[stem]
-    return held
-
-
-def _read(
-    kb: KnowledgeBase, arrived: Mapping[str, datetime]
-) -> Iterator[tuple[tuple[str, str], list[Passage]]]:
-    """New documents (id, collection) with their passages, some in memory at a time."""
-    ids = list(arrived)
-    for first in range(0, len(ids), DOCUMENTS):
-        some = ids[first : first + DOCUMENTS]
-        facts = kb.catalogue.facts(some)
-        by_document: dict[str, list[Passage]] = {known: [] for known in facts}
-        for passage in kb.catalogue.passages_of(some):
-            by_document.setdefault(passage.document_id, []).append(passage)
-        for known, there in facts.items():
-            yield (known, there.collection), by_document[known]
+    new = [hit.passage for hit in hits if arrived.get(hit.document.id, since) > since]
+    held = (stems & parse(f"{one.context} {one.text}").stem_set for one in new)
+    return any(len(words) >= SHARE * len(stems) for words in held)
 
 
 SURE = ("high", "medium")

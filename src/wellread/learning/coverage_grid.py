@@ -105,12 +105,6 @@ def coverage_grid(
         by: two dimensions; without them those of the settings file, or the first two of the
             taxonomy, or kind and year.
         owner: whose questions are told; nobody sees another's.
-
-    Raises:
-        QueryError: a dimension is not known, there are not two, or they have too many cells.
-        UnknownCollectionError: a limit names a collection that does not exist.
-        SettingsError: the stored settings of a collection mean nothing to this release.
-        StoreError: the catalogue cannot be read.
     """
     scope = scope_of(kb, (where,))
     targets = _targets(kb, scope.collections)

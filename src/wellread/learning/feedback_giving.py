@@ -10,8 +10,6 @@ marked down when the expert says that it is at fault, or cites another document 
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -79,12 +77,7 @@ class GivenFeedback(_Plain):
 
 
 def _cited_place(kb: KnowledgeBase, given: GivenPlace) -> BetterCitation:
-    """The place that is given, in the document as it is now.
-
-    Raises:
-        UnknownNameError: there is no such document.
-        RequestError: the place is not in it, or its words are not, or stand there twice.
-    """
+    """The place that is given, in the document as it is now."""
     known = given.document_id
     document = kb.catalogue.document(known)
     version = kb.catalogue.live_versions([known]).get(known)
@@ -122,23 +115,6 @@ def _span_of(text: str, given: GivenPlace) -> Span:
 
 
 TOLD = frozenset({"question", "created_at", "updated_at", "expired", "author"})  # not read back
-WHOLE_COLUMNS = ("answer_id", "by", "score", "comment", "correction", "citations")
-SENTENCE_COLUMNS = {
-    "sentence": "sentence",
-    "sentence_score": "score",
-    "explanation": "explanation",
-    "harmful": "harmful",
-    "content_issue": "content_issue",
-    "source_fault": "source_fault",
-    "sentence_correction": "correction",
-    "citation": "citation",
-}
-COLUMNS = (*WHOLE_COLUMNS, *SENTENCE_COLUMNS, "question", "created_at", "updated_at", "expired")
-_AS_JSON = frozenset(
-    {"score", "citations", "sentence", "harmful", "content_issue", "source_fault", "citation"}
-)
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")  # a cell that begins so is given a quote in front
-
 Row = dict[str, Any]
 
 
@@ -175,38 +151,11 @@ def as_jsonl(every: Iterable[Feedback]) -> str:
     return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
 
 
-def as_csv(every: Iterable[Feedback]) -> str:
-    """A row for each answer, followed by one for each of its sentences that is judged."""
-    out = io.StringIO()
-    writer = csv.DictWriter(out, COLUMNS, restval="")
-    writer.writeheader()
-    for one in every:
-        given = given_of(one)
-        sentences = given.pop("sentences")
-        whole = {**_facts(one), **given}
-        whole["citations"] = given["citations"] or None
-        writer.writerow({name: _cell(name, value) for name, value in whole.items()})
-        for rating in sentences:
-            row = {
-                column: _cell(name, rating.get(name)) for column, name in SENTENCE_COLUMNS.items()
-            }
-            writer.writerow({"answer_id": one.answer_id, **row})
-    return out.getvalue()
-
-
-def import_feedback(kb: KnowledgeBase, text: str, *, form: str, author: str) -> Imported:
-    """Take what a file says, line by line; what is refused keeps nothing else from being taken.
-
-    Args:
-        form: ``jsonl`` or ``csv``.
-
-    Raises:
-        RequestError: the file is no CSV of these columns.
-        StoreError: the catalogue cannot be written.
-    """
+def import_feedback(kb: KnowledgeBase, text: str, *, author: str) -> Imported:
+    """Take what a file says, line by line; what is refused keeps nothing else from being taken."""
     taken: dict[str, None] = {}
     refused: list[RefusedRow] = []
-    for line, row in _csv_rows(text) if form == "csv" else _json_rows(text):
+    for line, row in _json_rows(text):
         try:
             known = _take(kb, row, author, taken)
         except WellreadError as error:
@@ -258,7 +207,7 @@ def _cited(one: BetterCitation) -> Row:
 def _rating(one: SentenceRating) -> Row:
     """Only what was said of the sentence."""
     plain: Row = {"sentence": one.sentence}
-    for name in SENTENCE_COLUMNS.values():
+    for name in GivenRating.model_fields:
         value = getattr(one, name)
         if value is not None and value != "":
             plain[name] = _cited(value) if isinstance(value, BetterCitation) else value
@@ -272,70 +221,6 @@ def _json_rows(text: str) -> Iterator[tuple[int, Any]]:
                 yield line, json.loads(row)
             except ValueError as error:
                 yield line, RequestError(f"the line is no JSON: {error}")
-
-
-def _csv_rows(text: str) -> Iterator[tuple[int, Any]]:
-    """The rows of each answer as one, at the line of the first."""
-    reader = csv.DictReader(io.StringIO(text, newline=""))
-    unknown = sorted(set(reader.fieldnames or ()).difference(COLUMNS))
-    if unknown or "answer_id" not in (reader.fieldnames or ()):
-        raise RequestError(
-            f"the file has no column “answer_id”, or an unknown one: {', '.join(unknown)}",
-            hint=f"its columns are {', '.join(COLUMNS)}",
-        )
-    waiting: tuple[int, Any] | None = None
-    for row in _each(reader):
-        made: Any
-        try:
-            made = _row_of(row)
-        except ValueError as error:
-            made = RequestError(f"a cell is not readable: {error}")
-        known, line = row["answer_id"], reader.line_num
-        if waiting and waiting[1].get("answer_id") == known and isinstance(made, dict):
-            waiting[1]["sentences"] += made["sentences"]
-            continue
-        if waiting:
-            yield waiting
-        waiting = (line, made) if isinstance(made, dict) else None
-        if waiting is None:
-            yield line, made
-    if waiting:
-        yield waiting
-
-
-def _each(reader: csv.DictReader[str]) -> Iterator[dict[str, Any]]:
-    try:
-        yield from reader
-    except csv.Error as error:
-        raise RequestError(
-            f"line {reader.line_num} is no CSV: {error}", hint="those before it were taken"
-        ) from error
-
-
-def _row_of(row: Mapping[str, Any]) -> Row:
-    if None in row:
-        raise ValueError("the row has more cells than there are columns")
-    whole = {name: _value(name, row[name]) for name in WHOLE_COLUMNS if row.get(name)}
-    rating = {
-        name: _value(name, row[column])
-        for column, name in SENTENCE_COLUMNS.items()
-        if row.get(column)
-    }
-    return {**whole, "sentences": [rating] if rating else []}
-
-
-def _cell(name: str, value: Any) -> str:
-    if value is None or value == "":
-        return ""
-    if name in _AS_JSON:
-        return json.dumps(value, ensure_ascii=False)
-    return f"'{value}" if value.startswith(FORMULA) else str(value)
-
-
-def _value(name: str, cell: str) -> Any:
-    if name in _AS_JSON:
-        return json.loads(cell)
-    return cell.removeprefix("'")
 
 
 BAD = 50  # a score below it is a bad one
@@ -356,11 +241,6 @@ def give_feedback(
         given: fields of ``GivenFeedback``.
         whole: what was said before is replaced; otherwise only what is given changes.
         by: whom a file names as the expert; None leaves it as it was.
-
-    Raises:
-        UnknownNameError: there is no such answer, or no document that is cited.
-        RequestError: a field is not known, a score is none, a place is not there, or nothing
-            is said.
     """
     _, answer = stored_answer(kb, answer_id, author)
     before = feedback_of(kb, answer.id, author)
@@ -394,11 +274,7 @@ def feedback_of(kb: KnowledgeBase, answer_id: str, author: str) -> Feedback | No
 
 
 def known_feedback(kb: KnowledgeBase, answer_id: str, author: str) -> Feedback:
-    """What ``author`` said of the answer of that id.
-
-    Raises:
-        UnknownNameError: there is no such answer, or no feedback on it.
-    """
+    """What ``author`` said of the answer of that id."""
     _, answer = stored_answer(kb, answer_id, author)
     found = feedback_of(kb, answer.id, author)
     if found is None:

@@ -99,11 +99,7 @@ def clusters_of(kb: KnowledgeBase) -> list[GapCluster]:
 
 
 def cluster_named(kb: KnowledgeBase, name: str) -> GapCluster:
-    """The cluster of this id, or the one that holds the gap of this number.
-
-    Raises:
-        UnknownNameError: there is none.
-    """
+    """The cluster of this id, or the one that holds the gap of this number."""
     for one in clusters_of(kb):
         if name == one.id or any(name == str(gap.id) for gap in one.gaps):
             return with_missing(kb, one)

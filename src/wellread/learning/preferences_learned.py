@@ -48,12 +48,7 @@ def set_consent(kb: KnowledgeBase, owner: str, consent: bool) -> KeptPreferences
 def revoke(
     kb: KnowledgeBase, owner: str, document_id: str, *, again: bool = False
 ) -> KeptPreferences:
-    """Take back what was learned about a document; ``again``: let it hold after all.
-
-    Raises:
-        RequestError: nothing was learned about it.
-        StoreError: the catalogue cannot be written.
-    """
+    """Take back what was learned about a document; ``again``: let it hold after all."""
     kept = kb.catalogue.preferences.of(owner)
     if all(one.rule.value != document_id for one in kept.learned):
         raise RequestError(

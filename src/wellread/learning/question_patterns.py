@@ -1,13 +1,11 @@
-"""What is asked often: the same questions, their types, topics and words, and when."""
+"""What is asked often: the same questions, their types, topics and words."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
-from typing import Literal
-from weakref import WeakKeyDictionary
+from datetime import datetime
 
 from wellread.identity import sentence_hash
 from wellread.kb import KnowledgeBase
@@ -15,8 +13,6 @@ from wellread.store.catalogue.answer_figures import AskedQuestion, CitedTopic
 from wellread.text.parsed import parse
 from wellread.values.answers import NOBODY
 
-Unit = Literal["day", "month"]
-DAYS = 62  # up to which periods are days; longer times are told by month
 MOST = 20  # of each list
 
 
@@ -51,7 +47,6 @@ class QuestionPatterns:
     Attributes:
         topics: collections of what was cited or, without an answer, is nearest; ``taxonomy``: the
             same by dimension and value.
-        periods: every day or month from the first question to the last.
     """
 
     asked: int
@@ -61,12 +56,6 @@ class QuestionPatterns:
     topics: tuple[Count, ...]
     taxonomy: tuple[Count, ...]
     terms: tuple[Count, ...]
-    unit: Unit
-    periods: tuple[Count, ...]
-
-
-_Key = tuple[str, str, datetime | None, datetime | None]
-_kept: WeakKeyDictionary[KnowledgeBase, tuple[_Key, QuestionPatterns]] = WeakKeyDictionary()
 
 
 def question_patterns(
@@ -74,13 +63,7 @@ def question_patterns(
 ) -> QuestionPatterns:
     """The patterns of one owner's questions between two moments."""
     counts = kb.catalogue.question_counts
-    key = (counts.stamp(owner), owner, since, until)
-    kept = _kept.get(kb)
-    if kept is None or kept[0] != key:
-        asked = counts.asked(owner, since, until)
-        kept = (key, _patterns(asked, counts.topics(owner, since, until)))
-        _kept[kb] = kept
-    return kept[1]
+    return _patterns(counts.asked(owner, since, until), counts.topics(owner, since, until))
 
 
 def _patterns(asked: Sequence[AskedQuestion], topics: Sequence[CitedTopic]) -> QuestionPatterns:
@@ -95,7 +78,6 @@ def _patterns(asked: Sequence[AskedQuestion], topics: Sequence[CitedTopic]) -> Q
     types: defaultdict[str, set[str]] = defaultdict(set)
     for each in asked:
         types[each.type or "unknown"].add(each.id)
-    unit, periods = _periods(asked)
     return QuestionPatterns(
         asked=len(asked),
         unanswered=len(unanswered),
@@ -104,11 +86,6 @@ def _patterns(asked: Sequence[AskedQuestion], topics: Sequence[CitedTopic]) -> Q
         topics=_counted(collections, unanswered),
         taxonomy=_counted(values, unanswered),
         terms=_counted(_terms(asked), unanswered, least=2),
-        unit=unit,
-        periods=tuple(
-            Count(name=name, asked=len(ids), unanswered=len(ids & unanswered))
-            for name, ids in periods
-        ),
     )
 
 
@@ -157,24 +134,3 @@ def _terms(asked: Iterable[AskedQuestion]) -> dict[str, set[str]]:
         stem: min(words, key=lambda word: (-words[word], word)) for stem, words in written.items()
     }
     return {best[stem]: ids for stem, ids in found.items()}
-
-
-def _periods(asked: Sequence[AskedQuestion]) -> tuple[Unit, list[tuple[str, set[str]]]]:
-    if not asked:
-        return "day", []
-    days = [one.created_at.date() for one in asked]
-    unit: Unit = "day" if (max(days) - min(days)).days <= DAYS else "month"
-    labels = dict.fromkeys(_labels(min(days), max(days), unit))
-    held: dict[str, set[str]] = {label: set() for label in labels}
-    for one, day in zip(asked, days, strict=True):
-        held[_label(day, unit)].add(one.id)
-    return unit, list(held.items())
-
-
-def _labels(first: date, last: date, unit: Unit) -> Iterable[str]:
-    for ordinal in range(first.toordinal(), last.toordinal() + 1):
-        yield _label(date.fromordinal(ordinal), unit)
-
-
-def _label(day: date, unit: Unit) -> str:
-    return day.isoformat() if unit == "day" else f"{day:%Y-%m}"

@@ -51,11 +51,7 @@ class Export:
 
 
 def exported(kb: KnowledgeBase, stored: StoredAnswer, answer: Answer, wanted: Export) -> str:
-    """``answer`` as the text of a file.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
+    """``answer`` as the text of a file."""
     if wanted.form == "markdown":
         shown = as_rendered(answer, kb.settings.citations)
         return harmless("\n".join(_markdown(kb, stored, shown, wanted)))

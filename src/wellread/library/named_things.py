@@ -49,10 +49,6 @@ def named_document(
     """The document (of ``media``: the recording) with this id, title, address, or part of a title.
 
     Of several with the same title it is the newest.
-
-    Raises:
-        UnknownCollectionError: ``collections`` names one that does not exist.
-        UnknownNameError: there is none, or the part fits several titles.
     """
     check_collections(kb, Filters(collections=tuple(collections)))
     there = kb.catalogue.listings.listed(name)
@@ -88,10 +84,6 @@ def known_values(kb: KnowledgeBase, filters: Filters) -> Filters:
     """``filters`` with its names as the documents have them.
 
     Case does not count; a person may be called by a first or last name that only one has.
-
-    Raises:
-        UnknownCollectionError: ``filters.collections`` names one that does not exist.
-        UnknownNameError: nobody and nothing is called so in these collections.
     """
     check_collections(kb, filters)
     if not (
@@ -116,11 +108,7 @@ def known_values(kb: KnowledgeBase, filters: Filters) -> Filters:
 
 
 def pair_of(text: str) -> tuple[str, str]:
-    """``dimension=value`` as a pair.
-
-    Raises:
-        RequestError: it is not one.
-    """
+    """``dimension=value`` as a pair."""
     dimension, equals, value = (part.strip() for part in text.partition("="))
     if not (dimension and equals and value):
         raise RequestError(f"{text!r} is not a field with a value", hint="write dimension=value")
@@ -212,23 +200,14 @@ def listed(
     offset: int = 0,
     order: Order = "newest",
 ) -> DocumentPage:
-    """The documents that meet the limits, a page of them.
-
-    Raises:
-        UnknownCollectionError, UnknownNameError: a limit names what is not there.
-    """
+    """The documents that meet the limits, a page of them."""
     return kb.catalogue.listings.documents(known_values(kb, filters), limit, offset, order)
 
 
 def whole(
     kb: KnowledgeBase, name: str, collections: Sequence[str] = (), *, entities: int = 20
 ) -> WholeDocument:
-    """The document with this id, title or address; at most ``entities`` that it names.
-
-    Raises:
-        UnknownCollectionError: ``collections`` names one that does not exist.
-        UnknownNameError: there is none.
-    """
+    """The document with this id, title or address; at most ``entities`` that it names."""
     found = named_document(kb, name, collections)
     document = kb.catalogue.document(found.facts.id)
     if document is None:

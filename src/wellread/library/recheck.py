@@ -1,50 +1,42 @@
 """Stored answers checked again, against the sources as they are now.
 
-A sentence whose sources are the same keeps its verdict. Where a source has another version, the
-quotation is looked for in it and the sentence gets a verdict anew, by a model where there is one;
-what is still said is cited at its new place. An answer stays stale when something that it rests on
-is gone or says it no more.
+Where a source has another version, the quotation is looked for in it; what is still said is cited
+at its new place. A sentence of which no source says the quoted words any more is not checked, and
+the answer stale.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
-from wellread.ask.verify.check_claims import NUMBER, checked
-from wellread.ask.verify.judge import judged_now
 from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.asking.answer_rows import BLANK
 from wellread.store.schema.stored_values import StoredAnswer
 from wellread.text.parsed import parse
-from wellread.types import Document, DocumentFacts, Hit, Passage, Span
+from wellread.types import Document, DocumentFacts, Passage, Span
 from wellread.values.answers import (
     CATALOGUE,
     Answer,
-    Checked,
     Citation,
-    Claim,
-    Evidence,
     Sentence,
     Verdict,
     VerdictName,
 )
 from wellread.values.locators import Marks, link_to
 
-Standing = Literal["same", "still_said", "reworded", "changed", "gone"]
+Standing = Literal["same", "still_said", "changed", "gone"]
 STANDINGS: Mapping[Standing, str] = {
     "same": "the source has not changed",
     "still_said": "the source has changed and still says it",
-    "reworded": "the source has changed and says it in other words",
     "changed": "the source has changed and says it no more",
     "gone": "the source is not there any more",
 }
 COUNTED = "it was counted from the whole catalogue as it was then; ask again to count anew"
-LOOKED = 4  # passages of a changed source, the nearest by words, that a sentence is checked against
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,20 +82,12 @@ NEWEST = "last"
 
 
 def stored_answer(kb: KnowledgeBase, answer_id: str, owner: str) -> tuple[StoredAnswer, Answer]:
-    """The owner's answer of that id and the facts about it.
-
-    Raises:
-        UnknownNameError: the owner has no such answer.
-    """
+    """The owner's answer of that id and the facts about it."""
     return _there(kb.catalogue.sessions.answer(answer_id, owner), answer_id)
 
 
 def named_answer(kb: KnowledgeBase, given: str, owner: str) -> tuple[StoredAnswer, Answer]:
-    """The owner's answer whose id begins so, as lists show it; "last" is the newest one.
-
-    Raises:
-        UnknownNameError: the owner has no such answer, or more than one.
-    """
+    """The owner's answer whose id begins so, as lists show it; "last" is the newest one."""
     known = given
     if given == NEWEST:
         known = next((one.id for one in kb.catalogue.sessions.answers(owner, limit=1)), "")
@@ -118,34 +102,32 @@ def _there(found: tuple[StoredAnswer, Answer] | None, given: str) -> tuple[Store
 
 
 def verify_again(kb: KnowledgeBase, answer_id: str, owner: str = "") -> Rechecked:
-    """Check a stored answer against the sources as they are now, and keep what came of it.
-
-    Raises:
-        UnknownNameError: the owner has no such answer.
-        StoreError, ModelError: a part of the home cannot be used.
-    """
+    """Check a stored answer against the sources as they are now, and keep what came of it."""
     stored, answer = stored_answer(kb, answer_id, owner)
     ids = {citation.document_id for citation in answer.citations}
     live = kb.catalogue.live_versions(ids)
     same = all(live.get(one.document_id) == one.version for one in answer.citations)
-    sources = {} if same else _sources(kb, live)
-    anchors = {one.id: _anchor(one, live, sources) for one in answer.citations}
-    changed = {
-        place: sentence
-        for place, sentence in enumerate(answer.sentences)
-        if any(anchors[known].standing != "same" for known in sentence.citations)
-    }
-    judged = _judged(kb, changed, answer, anchors, sources)
+    documents = {} if same else {known: kb.catalogue.document(known) for known in live}
+    anchors = {one.id: _anchor(one, live, documents) for one in answer.citations}
+    of_citation = {one.id: documents.get(one.document_id) for one in answer.citations}
     sentences = tuple(
-        replace(sentence, verdict=judged[place].verdict) if place in judged else sentence
-        for place, sentence in enumerate(answer.sentences)
+        _now(
+            sentence,
+            answer,
+            {anchors[known][0] for known in sentence.citations},
+            [of_citation[known] for known in sentence.citations],
+        )
+        for sentence in answer.sentences
     )
-    for place, found in judged.items():
-        for known in answer.sentences[place].citations:
-            anchors[known] = _elsewhere(anchors[known], found)
-    citations = tuple(_anew(one, anchors[one.id], sources, sentences) for one in answer.citations)
+    facts = {} if same else kb.catalogue.facts(live)
+    citations = tuple(
+        _anew(one, anchors[one.id][1], facts, documents, sentences)
+        if anchors[one.id][0] != "same"
+        else one
+        for one in answer.citations
+    )
     now = replace(answer, citations=citations, sentences=sentences)
-    stale = _stale(answer, now, anchors.values())
+    stale = any(standing in ("changed", "gone") for standing, _ in anchors.values())
     # Whether what a table was counted from is still the same cannot be told from its rows.
     settled = answer.table is None and all(one.verdict.name.supports for one in sentences)
     stale = stale or (stored.stale and not settled)
@@ -155,7 +137,7 @@ def verify_again(kb: KnowledgeBase, answer_id: str, owner: str = "") -> Rechecke
         answer=now,
         stale=stale,
         citations=tuple(
-            CitationCheck(id=one.id, title=one.title, standing=anchors[one.id].standing)
+            CitationCheck(id=one.id, title=one.title, standing=anchors[one.id][0])
             for one in citations
         ),
         sentences=tuple(
@@ -166,176 +148,74 @@ def verify_again(kb: KnowledgeBase, answer_id: str, owner: str = "") -> Rechecke
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Source:
-    """A cited document as it is now."""
-
-    facts: DocumentFacts
-    document: Document
-    passages: tuple[Passage, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Anchor:
-    """What became of a citation, and where its document bears the answer out now, if it does."""
-
-    document_id: str
-    standing: Standing
-    span: Span | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Judged:
-    """A sentence's verdict, and the document whose span bears it out."""
-
-    verdict: Verdict
-    document_id: str = ""
-
-
-def _sources(kb: KnowledgeBase, live: Mapping[str, str]) -> dict[str, _Source]:
-    facts = kb.catalogue.facts(live)
-    found = {}
-    for known, there in facts.items():
-        document = kb.catalogue.document(known)
-        if document is not None:
-            passages = tuple(kb.catalogue.passages_of([known]))
-            found[known] = _Source(facts=there, document=document, passages=passages)
-    return found
-
-
-def _anchor(citation: Citation, live: Mapping[str, str], sources: Mapping[str, _Source]) -> _Anchor:
+def _anchor(
+    citation: Citation, live: Mapping[str, str], documents: Mapping[str, Document | None]
+) -> tuple[Standing, Span | None]:
+    """What became of a citation, and where its document says it now, if it does."""
     known = citation.document_id
     if live.get(known) == citation.version:
-        return _Anchor(document_id=known, standing="same", span=citation.source_span)
-    source = sources.get(known)
-    if source is None:
-        return _Anchor(document_id=known, standing="gone")
-    span = quoted_at(citation.quote, source.document.text, citation.source_span.start)
-    if span is None:
-        return _Anchor(document_id=known, standing="changed")
-    return _Anchor(document_id=known, standing="still_said", span=span)
+        return "same", citation.source_span
+    document = documents.get(known)
+    if document is None:
+        return "gone", None
+    span = quoted_at(citation.quote, document.text, citation.source_span.start)
+    return ("changed", None) if span is None else ("still_said", span)
 
 
-def _judged(
-    kb: KnowledgeBase,
-    changed: Mapping[int, Sentence],
+def _now(
+    sentence: Sentence,
     answer: Answer,
-    anchors: Mapping[int, _Anchor],
-    sources: Mapping[str, _Source],
-) -> dict[int, _Judged]:
-    """The verdicts of the sentences of which a source is not the same, by their places."""
-    found: dict[int, _Judged] = {}
-    waiting: dict[int, Checked] = {}
-    evidence: list[Evidence] = []
-    for place, sentence in changed.items():
-        mine = [anchors[known] for known in sentence.citations]
-        there = [one for one in mine if one.document_id in sources]
-        if BLANK in sentence.text:
-            verdict = _none(VerdictName.UNSUPPORTED, "removed", "its source says it no more")
-        elif not there:
-            verdict = _none(VerdictName.NOT_CHECKED, "gone", STANDINGS["gone"])
-        elif answer.answered_by == CATALOGUE:
-            verdict = _none(VerdictName.NOT_CHECKED, CATALOGUE, COUNTED)
-        else:
-            pieces = _evidence(sentence, there, sources, len(evidence))
-            evidence += pieces
-            claim = Claim(text=sentence.text, keys=tuple(piece.key for piece in pieces))
-            (waiting[place],) = checked([claim], pieces)
-            continue
-        found[place] = _Judged(verdict=verdict)
-    ruling = judged_now(kb, evidence, list(waiting.values()))
-    by_key = {piece.key: piece.hit.document.id for piece in evidence}
-    for place, item in zip(waiting, ruling.checked, strict=True):
-        document = by_key.get(item.verdict.key, "")
-        found[place] = _Judged(verdict=item.verdict, document_id=document)
-    return found
+    standings: Set[Standing],
+    documents: Iterable[Document | None],
+) -> Sentence:
+    """The sentence with its verdict as long as a source still says it; else it is not checked.
 
-
-def _none(name: VerdictName, method: str, reason: str) -> Verdict:
-    return Verdict(name=name, method=method, score=0.0, reason=reason)
-
-
-def _evidence(
-    sentence: Sentence, anchors: Sequence[_Anchor], sources: Mapping[str, _Source], before: int
-) -> list[Evidence]:
-    """The passages of the sentence's sources that it may rest on now.
-
-    Those that hold what was cited; of a source that does not say it any more, the nearest ones.
-
-    Args:
-        before: how many passages have a key already.
+    Its numbers stand in its sources too: the words that were quoted may not be those with them.
     """
-    wanted: dict[str, Passage] = {}
-    for one in anchors:
-        passages = sources[one.document_id].passages
-        span = one.span
-        if span is not None:
-            holding = [passage for passage in passages if passage.span.overlaps(span)]
-        else:
-            holding = nearest_by_words(sentence.text, passages, LOOKED)
-        wanted |= {passage.id: passage for passage in holding}
-    marks = {known: Marks(source.document.marks) for known, source in sources.items()}
-    return [
-        Evidence(
-            key=f"e{number}",
-            hit=Hit(passage=passage, document=sources[passage.document_id].facts, score=1.0),
-            text=passage.text,
-            span=passage.span,
-            locator=marks[passage.document_id].locate(passage.span),
-            turns=marks[passage.document_id].turns(passage.span),
-        )
-        for number, passage in enumerate(wanted.values(), before + 1)
-    ]
-
-
-def _elsewhere(anchor: _Anchor, found: _Judged) -> _Anchor:
-    """A source that says the sentence in other words is cited where it does."""
-    number = found.verdict.method == NUMBER
-    borne_out = found.verdict.name.supports and not number and found.verdict.source
-    if anchor.standing != "changed" or not borne_out or found.document_id != anchor.document_id:
-        return anchor
-    return replace(anchor, standing="reworded", span=found.verdict.source)
+    if standings <= {"same"}:
+        return sentence
+    name, method, reason = VerdictName.NOT_CHECKED, "changed", STANDINGS["changed"]
+    if BLANK in sentence.text:
+        name, method, reason = VerdictName.UNSUPPORTED, "removed", "its source says it no more"
+    elif standings == {"gone"}:
+        method, reason = "gone", STANDINGS["gone"]
+    elif answer.answered_by == CATALOGUE:
+        method, reason = CATALOGUE, COUNTED
+    elif standings & {"same", "still_said"}:
+        numbers = [parse(one.text).numbers for one in documents if one is not None]
+        if parse(sentence.text).numbers <= frozenset().union(*numbers):
+            return sentence
+    verdict = Verdict(name=name, method=method, score=0.0, reason=reason)
+    return replace(sentence, verdict=verdict)
 
 
 def _anew(
     citation: Citation,
-    anchor: _Anchor,
-    sources: Mapping[str, _Source],
+    span: Span | None,
+    facts: Mapping[str, DocumentFacts],
+    documents: Mapping[str, Document | None],
     sentences: Iterable[Sentence],
 ) -> Citation:
     """The citation with its verdict, at its place in the source as it is now."""
     citing = (one.verdict.name for one in sentences if citation.id in one.citations)
     verdict = min(citing, key=lambda name: name.rank, default=citation.verdict)
-    if anchor.standing == "same":
-        return citation
-    if anchor.span is None:
+    document, there = documents.get(citation.document_id), facts.get(citation.document_id)
+    if span is None or document is None or there is None:
         return replace(citation, verdict=verdict)
-    source = sources[anchor.document_id]
-    facts = source.facts
-    locator = Marks(source.document.marks).locate(anchor.span)
-    quote = anchor.span.of(source.document.text)
-    url = facts.url or facts.uri
+    locator, quote = Marks(document.marks).locate(span), span.of(document.text)
+    url = there.url or there.uri
     return replace(
         citation,
-        version=facts.version,
-        title=facts.title,
+        version=there.version,
+        title=there.title,
         url=url,
-        link=link_to(url, locator, quote, media_url=facts.media_url),
-        published_at=facts.published_at,
+        link=link_to(url, locator, quote, media_url=there.media_url),
+        published_at=there.published_at,
         locator=locator,
         quote=quote,
-        source_span=anchor.span,
+        source_span=span,
         verdict=verdict,
     )
-
-
-def _stale(before: Answer, now: Answer, anchors: Iterable[_Anchor]) -> bool:
-    """Whether a source is gone or changed, or a sentence is borne out less than it was."""
-    worse = any(
-        not after.verdict.name.whole and after.verdict.name.rank > first.verdict.name.rank
-        for first, after in zip(before.sentences, now.sentences, strict=True)
-    )
-    return worse or any(one.standing in ("changed", "gone") for one in anchors)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

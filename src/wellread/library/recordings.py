@@ -161,11 +161,7 @@ def recordings(
     offset: int = 0,
     order: Order = "newest",
 ) -> Recordings:
-    """The transcripts, and what else has a recording, that meet the limits.
-
-    Raises:
-        UnknownCollectionError, UnknownNameError: a limit names what is not there.
-    """
+    """The transcripts, and what else has a recording, that meet the limits."""
     page = kb.catalogue.listings.documents(
         known_values(kb, filters), limit, offset, order, media=True
     )
@@ -198,11 +194,6 @@ def transcript(
 
     Args:
         since, until: seconds; a turn counts when any of it was said between them.
-
-    Raises:
-        RequestError: the document is no transcript, has no times to choose by, or ``until`` is
-            before ``since``.
-        UnknownNameError: there is no such recording, or nobody called so speaks in it.
     """
     if since is not None and until is not None and until < since:
         raise RequestError("the part ends before it begins", hint="swap from and to")

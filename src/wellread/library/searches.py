@@ -116,11 +116,7 @@ def around(
     after: int = 2,
     collections: Sequence[str] = (),
 ) -> Surroundings:
-    """The passage (its id, or how that begins) with ``before`` and ``after`` others.
-
-    Raises:
-        UnknownNameError: there is no such passage (any more), or several ids begin so.
-    """
+    """The passage (its id, or how that begins) with ``before`` and ``after`` others."""
     found = kb.catalogue.listings.place(passage_id, collections)
     exact = [place for place in found if place.id == passage_id]
     if not exact and len(passage_id) >= LEAST_PREFIX:
@@ -179,11 +175,6 @@ def find(
     """The best passages for ``query``; with speakers among the limits, their own words.
 
     A word that stands nowhere is taken for the nearest one that does, as in a question.
-
-    Raises:
-        RequestError: the query is empty.
-        UnknownCollectionError, UnknownNameError: a limit names what is not there.
-        StoreError, ModelError: as ``search``.
     """
     query = query.strip()
     if not query:
@@ -200,11 +191,7 @@ def find(
 
 
 def newest(kb: KnowledgeBase, filters: Filters, *, limit: int = 10, offset: int = 0) -> Results:
-    """What meets the limits, the newest first: each turn of a speaker, else each document's start.
-
-    Raises:
-        UnknownCollectionError, UnknownNameError: a limit names what is not there.
-    """
+    """What meets the limits, newest first: each turn of a speaker, else each document's start."""
     known = known_values(kb, filters)
     listings = kb.catalogue.listings
     if known.speakers:

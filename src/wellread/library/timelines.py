@@ -76,11 +76,6 @@ def timeline(
 
     Args:
         taken: takes the name for this only.
-
-    Raises:
-        RequestError: the window ends before it begins.
-        UnknownCollectionError: ``collections`` names one that does not exist.
-        UnknownNameError: nothing is called so, or several stories have it in their title.
     """
     if window.since and window.until and window.since > window.until:
         raise RequestError("the time window ends before it begins", hint="swap from and to")

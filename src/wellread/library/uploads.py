@@ -38,10 +38,6 @@ def keep_upload(
 
     Args:
         replace: a file of this name gives way; otherwise another one gets a number.
-
-    Raises:
-        RequestError: it has no name that a file can have.
-        StoreError: it cannot be written (disk full); nothing is left of it.
     """
     folder = upload_folder(kb, collection)
     wanted = safe_name(name)
@@ -67,11 +63,7 @@ def keep_upload(
 
 
 def safe_name(name: str) -> str:
-    """The name of a file without folders and odd characters.
-
-    Raises:
-        RequestError: nothing is left of it.
-    """
+    """The name of a file without folders and odd characters."""
     last = re.split(r"[\\/]", name)[-1]
     clean = _ODD.sub("_", harmless_line(last).replace(_UNSAFE, "_")).strip(" .")
     if not clean:

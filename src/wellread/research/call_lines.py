@@ -102,11 +102,7 @@ def read_line(line: str) -> Asked:
 
 
 def _read(line: str) -> tuple[str, dict[str, str]]:
-    """The tool and its arguments.
-
-    Raises:
-        ValueError: it is no such line; the message says what to write instead.
-    """
+    """The tool and its arguments."""
     found = _LINE.fullmatch(line)
     if found is None or len(line) > LONGEST_LINE or _CONTROL.search(line):
         raise ValueError(_FORM)

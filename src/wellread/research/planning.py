@@ -1,8 +1,8 @@
 """The plan of a run: the facets of a question, read off the material that a first look finds.
 
-Nothing is asked of a model: sides of a comparison, neighbours of the entities named, periods and
-speakers. A document that is asked about as a whole is told part by part: by its headings, else in
-equal stretches that are called by the words which the others do not have.
+Nothing is asked of a model: sides of a comparison, people whose words are asked for, neighbours of
+the entities named, and periods. A document that is asked about as a whole is told part by part: by
+its headings, else in equal stretches that are called by the words which the others do not have.
 """
 
 from __future__ import annotations
@@ -49,8 +49,6 @@ from wellread.values.reports import (
 
 FIRST_LOOK = 200  # passages of the search that the facets are read off
 MOST_NEIGHBOURS = 6  # of the entities named
-MOST_SPEAKERS = 5
-LEAST_SAID = 3  # passages in which somebody has to speak
 MOST_WHOLE = 3  # documents that can be told part by part
 ABOUT = 0.5  # share of the subject's words, from which a passage is about it
 MOST_TITLES = 10  # searches for titles that the evidence names, at most, and for what names them
@@ -113,12 +111,7 @@ def turn_from_plain(question: Question, plain: Mapping[str, Any]) -> Opened:
 
 
 def understood(kb: KnowledgeBase, turn: Opened) -> Analysis:
-    """What the question asks for.
-
-    Raises:
-        RequestError: it is empty or too long.
-        ModelError, StoreError: a part of the home cannot be used.
-    """
+    """What the question asks for."""
     vocabulary = vocabulary_of(kb, turn.question.filters.collections)
     analysis = read_as(kb, turn.question, vocabulary)
     turn = replace(turn, liking=preferences_for(kb, turn.question.owner))
@@ -126,12 +119,7 @@ def understood(kb: KnowledgeBase, turn: Opened) -> Analysis:
 
 
 def plan_of(kb: KnowledgeBase, analysis: Analysis, request: ResearchRequest) -> Planned:
-    """The plan by a first look at the material, or with the facets that were given.
-
-    Raises:
-        RequestError: too many facets were given, or two of one id.
-        UnknownCollectionError, FingerprintError, StoreError, ModelError: as a search.
-    """
+    """The plan by a first look at the material, or with the facets that were given."""
     first = _look_first(kb, analysis)
     facets = _facets_of(kb, analysis, first)
     if request.facets is not None:
@@ -270,10 +258,7 @@ def _facets_of(kb: KnowledgeBase, analysis: Analysis, first: _FirstLook) -> tupl
             why = "related in the knowledge graph"
             made.add("entity", title, f"{entity.title} {near.name}", why=why)
     if len(analysis.sides) < 2:
-        about = _about(analysis, first.hits)
-        _periods(made, analysis, about)
-        if not voices:
-            _speakers(made, analysis, about)
+        _periods(made, analysis, first.hits)
     return tuple(made.facets[:MOST_FACETS])
 
 
@@ -303,31 +288,20 @@ class _Made:
         self.facets.append(replace(facet, id=f"f{len(self.facets) + 1}"))
 
 
-def _about(analysis: Analysis, hits: Sequence[Hit]) -> list[Hit]:
-    """The hits that hold at least half of what the question is about."""
+def _periods(made: _Made, analysis: Analysis, hits: Sequence[Hit]) -> None:
+    """One for each period in which documents hold half of what the question is about."""
     asked = subject_stems(topic_of(analysis))
-    return [
-        hit
+    dates = {
+        hit.document.id: hit.document.published_at
         for hit in hits
         if len(asked & parse(f"{hit.passage.context}\n{hit.passage.text}").stem_set)
         >= ABOUT * len(asked)
-    ]
-
-
-def _periods(made: _Made, analysis: Analysis, about: Sequence[Hit]) -> None:
-    dates = {hit.document.id: hit.document.published_at for hit in about}
+    }
     dated = sorted(day for day in dates.values() if day is not None)
     for period in periods_of(dated):
         why = f"{period.count} of the {len(dated)} dated documents found"
         window = Filters(published_from=period.since, published_to=period.until)
         made.add("period", period.title, analysis.searched, why=why, limits=window)
-
-
-def _speakers(made: _Made, analysis: Analysis, about: Sequence[Hit]) -> None:
-    said = Counter(name for hit in about for name in dict.fromkeys(hit.passage.speakers))
-    often = [(name, n) for name, n in said.most_common(MOST_SPEAKERS) if n >= LEAST_SAID]
-    for name, count in often if len(often) > 1 else ():
-        made.speaker(name, analysis, f"speaks in {count} of the passages found")
 
 
 # --- periods -------------------------------------------------------------------------------------

@@ -1,12 +1,12 @@
 """From what was read to the report: sections are chosen or written, and put together as Markdown.
 
-Summary, a section per facet, timeline, what was looked for, what was not used; one bibliography,
-numbered in the order of the text. Every sentence is checked on its way in.
+Summary, a section per facet, disagreements, timeline; one bibliography, numbered in the order of
+the text. Every sentence is checked on its way in.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -44,9 +44,7 @@ from wellread.values.answers import (
 from wellread.values.question import Analysis
 from wellread.values.reports import (
     WARNINGS,
-    DatedSentence,
     Facet,
-    MatrixCell,
     ProgressEvent,
     ReadDocument,
     Report,
@@ -58,7 +56,7 @@ from wellread.values.reports import (
 IN_SUMMARY = 4  # extracts, where no answer is the summary
 LEAST_DATED = 3  # sources, from which there is a timeline
 MOST_LISTED = 12  # sources that are named as read and not used
-READ_OFF = ("question", "bridge", "entity", "speaker", "taxonomy")  # kinds of facets nobody named
+READ_OFF = ("question", "bridge", "entity", "speaker")  # kinds of facets nobody named
 NAMED = ("question", "side", "entity", "model")  # facets whose lack is a gap of the material
 WHOLE = Confidence(
     score=0.6,
@@ -129,16 +127,14 @@ def _composed(state: RunState, material: Material) -> Report:
     _summary(material, report)
     report.summary = Span(start=0, end=len(report.page.text.rstrip()))
     # What was asked for has a section always; what was read off the material, or came up on the
-    # way, if it tells something. The table of what was looked for has them all.
+    # way, if it tells something.
     for facet in state.facets if state.pool.hits else ():
         draft = material.sections.drafts.get(facet.id)
         if draft is not None or facet.kind not in READ_OFF:
             report.section(facet, draft)
     report.conflicts = disagreements(report, material.quick)
-    dated = timeline(report)
-    looked_for(report, state.facets)
+    timeline(report)
     documents = _read(state, report)
-    not_used(report, documents)
     stopped = state.stopped or "complete"
     warning = "; ".join(filter(None, (WARNINGS.get(stopped, ""), state.failure)))
     return Report(
@@ -152,8 +148,6 @@ def _composed(state: RunState, material: Material) -> Report:
         searches=state.searches,
         seconds=round(state.seconds, 3),
         calls=state.calls,
-        matrix=tuple(report.matrix),
-        timeline=dated,
         documents=tuple(documents),
         warning=warning,
     )
@@ -273,7 +267,6 @@ class ReportPage:
     page: CitedText
     evidence: Sequence[Evidence]
     sections: list[ReportSection] = field(default_factory=list)
-    matrix: list[MatrixCell] = field(default_factory=list)
     summary: Span = field(default_factory=lambda: Span(start=0, end=0))
     conflicts: tuple[Conflict, ...] = ()
     dropped: int = 0
@@ -309,24 +302,12 @@ class ReportPage:
         start, first = self.heading(facet.title), len(self.page.sentences)
         if draft is not None and draft.checked:
             self.add(draft)
-        new = range(first, len(self.page.sentences))
-        if not new:
+        found = len(self.page.sentences) > first
+        if not found:
             self.page.text += "Nothing was found."
-        cells: dict[str, list[int]] = defaultdict(list)
-        cited = {one.id: one.document_id for one in self.page.citations}
-        for place in new:
-            if draft is not None and draft.extracts and not self.page.sentences[place].marked:
-                continue  # what stands around the sentence that tells
-            for number in self.page.sentences[place].citations:
-                if place not in cells[cited[number]]:
-                    cells[cited[number]].append(place)
-        self.matrix += [
-            MatrixCell(facet=facet.id, document_id=known, sentences=tuple(places))
-            for known, places in cells.items()
-        ]
         span = Span(start=start, end=len(self.page.text))
         self.sections.append(
-            ReportSection(facet=facet.id, title=facet.title, span=span, found=bool(new))
+            ReportSection(facet=facet.id, title=facet.title, span=span, found=found)
         )
 
     def markers(self, documents: Sequence[str]) -> str:
@@ -397,59 +378,20 @@ def disagreements(report: ReportPage, quick: Answer | None) -> tuple[Conflict, .
     return told
 
 
-def timeline(report: ReportPage) -> tuple[DatedSentence, ...]:
-    """A line for each dated source, by date; written where there are at least three."""
-    page = report.page
-    sources: dict[str, DatedSentence] = {}
-    titles: dict[str, str] = {}
-    by_number = {one.id: one for one in page.citations}
-    for place, sentence in enumerate(page.sentences):
-        for number in sentence.citations:
-            cited = by_number[number]
-            if cited.published_at is not None and cited.document_id not in sources:
-                day = f"{cited.published_at:%Y-%m-%d}"
-                sources[cited.document_id] = DatedSentence(day=day, sentence=place)
-                titles[cited.document_id] = cited.title
-    if len(sources) < LEAST_DATED:
-        return ()
+def timeline(report: ReportPage) -> None:
+    """A line for each dated source, by date, where there are at least three."""
+    dated = {
+        one.document_id: (f"{one.published_at:%Y-%m-%d}", one.title)
+        for one in reversed(report.page.citations)
+        if one.published_at is not None
+    }
+    if len(dated) < LEAST_DATED:
+        return
     report.heading("Timeline")
-    ordered = sorted(sources, key=lambda known: (sources[known].day, sources[known].sentence))
-    page.text += "\n".join(
-        f"- {sources[known].day}: {plain_label(titles[known])} {report.markers([known])}"
-        for known in ordered
+    report.page.text += "\n".join(
+        f"- {day}: {plain_label(title)} {report.markers([known])}"
+        for known, (day, title) in sorted(dated.items(), key=lambda each: each[1][0])
     )
-    return tuple(sources[known] for known in ordered)
-
-
-def looked_for(report: ReportPage, facets: Sequence[Facet]) -> None:
-    """The matrix as a table: each facet, how many sentences tell of it, from which sources."""
-    if len(report.sections) < 2:
-        return
-    report.heading("What was looked for")
-    rows = ["| Looked for | Sentences | Sources |", "|---|---|---|"]
-    for facet in facets:
-        if facet.kind == "question" and not any(one.facet == facet.id for one in report.sections):
-            continue  # the summary tells of it
-        cells = [cell for cell in report.matrix if cell.facet == facet.id]
-        count = len({place for cell in cells for place in cell.sentences})
-        title = plain_label(facet.title).replace("|", "/")
-        shown = report.markers([cell.document_id for cell in cells]) or (
-            "nothing further" if facet.kind == "bridge" else "not found"
-        )
-        rows.append(f"| {title} | {count} | {shown} |")
-    report.page.text += "\n".join(rows)
-
-
-def not_used(report: ReportPage, documents: Sequence[ReadDocument]) -> None:
-    """The documents that were read and are not cited."""
-    left = [one for one in documents if not one.cited]
-    if not left:
-        return
-    report.heading("Read but not used")
-    named = [plain_label(one.title) for one in left[:MOST_LISTED]]
-    more = len(left) - len(named)
-    rest = f"\n- and {more} more" if more else ""
-    report.page.text += "\n".join(f"- {title}" for title in named) + rest
 
 
 def plain_label(name: str) -> str:

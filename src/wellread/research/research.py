@@ -62,13 +62,7 @@ def usual_limits(kb: KnowledgeBase) -> Limits:
 
 
 async def plan_research(kb: KnowledgeBase, request: ResearchRequest) -> ResearchPlan:
-    """Look first: what a run would look for, and what that takes. Writes nothing.
-
-    Raises:
-        RequestError: the question is empty or too long, its collection is unknown, or asking is
-            switched off.
-        FingerprintError, StoreError, ModelError: a part of the home cannot be used.
-    """
+    """Look first: what a run would look for, and what that takes. Writes nothing."""
     request = await _checked(kb, request)
     turn = await turn_of(kb, request.question)
     analysis = await in_thread(understood, kb, turn)
@@ -78,12 +72,7 @@ async def plan_research(kb: KnowledgeBase, request: ResearchRequest) -> Research
 async def begin(
     kb: KnowledgeBase, request: ResearchRequest, plan: ResearchPlan | None = None
 ) -> str:
-    """Keep a run that ``research`` can take up; its id.
-
-    Raises:
-        RequestError: as ``plan_research``.
-        StoreError: the catalogue cannot be written.
-    """
+    """Keep a run that ``research`` can take up; its id."""
     request = await _checked(kb, request)
     run_id = f"run_{secrets.token_urlsafe(12)}"
     read = await in_thread(drawn_from, kb, request.question.filters)
@@ -99,11 +88,6 @@ async def research(
     Args:
         run_id: of a run that was begun (``begin``), perhaps by a process that died: what it did is
             not done again, and ``request`` is the one that it was begun with.
-
-    Raises:
-        RequestError: the question is empty or too long, its collection is unknown, or asking is
-            switched off; the run is not there, has ended, or somebody works on it.
-        FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
     owner = asked_by(kb, request.question).owner
     run_id = run_id or await begin(kb, request)

@@ -163,12 +163,7 @@ class RunState:
         return "budget" if spent or self.searches >= self.limits.searches else None
 
     async def once(self, key: str, make: Callable[[], Awaitable[Any]]) -> Any:
-        """What ``make`` gave the first time that this step was done, as plain values.
-
-        Raises:
-            RequestError: the run is not there any more, since a source that it read was removed.
-            StoreError: the catalogue cannot be written.
-        """
+        """What ``make`` gave the first time that this step was done, as plain values."""
         if key not in self.journal:
             await self.keep(key, await make())
         self._seen.add(key)
@@ -214,20 +209,12 @@ def here() -> tuple[str, int]:
 
 
 def held(kb: KnowledgeBase, run_id: str) -> AbstractContextManager[None]:
-    """Keep a run to oneself while working on it. The system lets go when the process dies.
-
-    Raises:
-        RequestError: somebody works on it already.
-    """
+    """Keep a run to oneself while working on it. The system lets go when the process dies."""
     return _alone(kb, f"{run_id}{_WORK}")
 
 
 def queued(kb: KnowledgeBase, run_id: str) -> AbstractContextManager[None]:
-    """Have a run wait for its turn in this process, which is to work on it inside.
-
-    Raises:
-        RequestError: it waits for its turn already.
-    """
+    """Have a run wait for its turn in this process, which is to work on it inside."""
     return _alone(kb, f"{run_id}{_QUEUE}")
 
 

@@ -23,8 +23,8 @@ from wellread.ask.retrieve.ranking import overlap
 from wellread.ask.verify.check_claims import checked as check_claims
 from wellread.ask.verify.judge import NO_QUESTION, Opinion, Ruling, opinion_on, ruling_by
 from wellread.ask.write.drafting import usage_of
-from wellread.ask.write.extract_score import MARKED, Window, windows_of
-from wellread.ask.write.extracts import Extract, extract_of, nearest_of
+from wellread.ask.write.extract_score import Window, windows_of
+from wellread.ask.write.extracts import Extract, extract_of, nearest_of, places_of
 from wellread.ask.write.parse_draft import parse_draft
 from wellread.ask.write.prompts import Guard, pieces_of, said_in, wordings
 from wellread.codec import from_plain, to_plain
@@ -41,11 +41,14 @@ from wellread.values.answers import EXTRACTIVE, NOBODY, Checked, Claim, Evidence
 from wellread.values.question import Analysis
 from wellread.values.reports import Facet, FacetKind, ProgressEvent, StopReason
 
-PASSAGES = 24  # nearest ones of a facet that are looked at
+PASSAGES = 40  # nearest ones of a facet that are looked at
 PIECES = 8  # of evidence that a model writes one section from
 SHOWN = 3  # extracts of a facet
+WIDE = ("question", "period")  # kinds of facets of which many places are told, each in a sentence
+PLACES, OF_A_FACET = 60, 12  # at most: of a report, and of such a facet
 OF_A_DOCUMENT = 2  # extracts of one document in a report
 SAME = 0.55  # share of words in common, from which an extract says nothing new
+SAME_SENTENCE = 0.8  # of a sentence alone: many documents tell of like things in like words
 NAMING = ("side", "entity", "bridge")  # kinds of facets that are called by a name
 NEAR = 0.5  # cosine, from which a passage is about the question whatever its words
 LATER: Mapping[FacetKind, int] = {"bridge": 1, "question": 2}
@@ -125,18 +128,25 @@ def sections_of(state: RunState, analysis: Analysis) -> Sections:
     sure: dict[str, float] = {}
     taken: list[Extract] = []
     whole = [facet for facet in facets if _is_part(facet)]
+    share = min(OF_A_FACET, PLACES // max(1, sum(facet.kind in WIDE for facet in facets)))
     for part, marked in _central(read, whole, max(2, most // len(whole)) if whole else 0):
         extracts = (extract_of(kb, read[part][w.piece], w, at) for w, at in marked)
         shown[part] = tuple(each.marked_alone() for each in extracts)  # their windows overlap
     for facet in sorted(facets, key=lambda facet: LATER.get(facet.kind, 0)):
-        room = min(SHOWN, most // MARKED - len(taken))
+        wide = facet.kind in WIDE
+        room = min(share if wide else SHOWN, PLACES - len(taken))
         if facet in whole or room < 1:
             continue
-        voices = facet.filters.speakers or analysis.voices
-        told = nearest_of(kb, _asked(analysis, facet), read[facet.id], voices)
+        voices, asked = facet.filters.speakers or analysis.voices, _asked(analysis, facet)
+        told = nearest_of(kb, asked, read[facet.id], voices)
         usable = bool(voices or told.near)
         sure[facet.id] = told.confidence if usable else 0.0
-        if new := list(_first(told.shown if usable else (), taken, room)):
+        new = list(_new(told.shown if usable else (), taken, 1 if wide else room))
+        if usable and wide:
+            further = places_of(kb, asked, read[facet.id], voices)
+            left, before = room - len(new), [*taken, *new]
+            new += _new(further, before, left, of_a_document=1, same=SAME_SENTENCE)
+        if new:
             taken += new
             shown[facet.id] = tuple(new)
     in_order = {facet.id: shown[facet.id] for facet in facets if facet.id in shown}
@@ -200,7 +210,14 @@ def _holds(wanted: frozenset[str], stems: frozenset[str]) -> bool:
     return len(wanted & stems) >= ABOUT * len(wanted)
 
 
-def _first(extracts: Iterable[Extract], taken: Sequence[Extract], room: int) -> Iterator[Extract]:
+def _new(
+    extracts: Iterable[Extract],
+    taken: Sequence[Extract],
+    room: int,
+    *,
+    of_a_document: int = OF_A_DOCUMENT,
+    same: float = SAME,
+) -> Iterator[Extract]:
     """The first extracts that say something new, few of one document."""
     documents = Counter(extract.piece.hit.document.id for extract in taken)
     said = [_stems(extract) for extract in taken]
@@ -208,7 +225,8 @@ def _first(extracts: Iterable[Extract], taken: Sequence[Extract], room: int) -> 
         document, stems = extract.piece.hit.document.id, _stems(extract)
         if not room:
             break
-        if documents[document] < OF_A_DOCUMENT and all(overlap(stems, old) < SAME for old in said):
+        new = all(overlap(stems, old) < same for old in said)
+        if documents[document] < of_a_document and new:
             documents[document] += 1
             said.append(stems)
             room -= 1
@@ -352,8 +370,7 @@ async def write_summary(
 ) -> SectionDraft:
     """The summary in three to five sentences, from the sentences of the sections alone.
 
-    When no model writes it, or too little of what it writes is borne out, sentences of the
-    sections are taken as they are, and the draft says why.
+    It is empty when no model writes it, or too little of what it writes is borne out; it says why.
 
     Args:
         sections: the title of each and its supported sentences.
@@ -366,8 +383,7 @@ async def write_summary(
     prompt = _summary_prompt(question, sections, fence)
     heard = await ask_in_turn(state, "summary", lambda _: prompt)
     if not heard.text.strip():
-        fallback = _why(state.kb, heard)
-        return replace(_first_of(sections), fallback=fallback, stopped=heard.stopped)
+        return SectionDraft(fallback=_why(state.kb, heard), stopped=heard.stopped)
     cited = {key for item in given for key in item.claim.keys}
     pieces = [piece for piece in evidence if piece.key in cited]
     free = [question, *(title for title, _ in sections), *said_in(pieces)]
@@ -378,14 +394,8 @@ async def write_summary(
         return replace(made, text=text, checked=tuple(kept))
     written = len(made.checked) + made.removed
     reason = f"only {len(made.checked)} of {written} sentences of {heard.by} were supported"
-    plain = _first_of(sections)
-    return replace(
-        made,
-        text=plain.text,
-        checked=plain.checked,
-        by=plain.by,
-        fallback="; ".join([*heard.reasons, reason]),
-    )
+    fallback = "; ".join([*heard.reasons, reason])
+    return replace(made, text="", checked=(), by=NOBODY, fallback=fallback)
 
 
 def _summary_prompt(
@@ -465,19 +475,6 @@ async def _judged(
     if opinion.by or opinion.usage.cost:
         state.spend(opinion.usage)
     return ruling_by(opinion, analysis, evidence, checked)
-
-
-def _first_of(sections: Sequence[tuple[str, Sequence[Checked]]]) -> SectionDraft:
-    """The first sentence of each section, then the second ones, as many as a summary has."""
-    depth = max(len(checked) for _, checked in sections)
-    texts: dict[str, Checked] = {}
-    for place in range(depth):
-        for _, checked in sections:
-            for item in checked[place : place + 1]:
-                texts.setdefault(item.claim.text, item)
-    kept = list(texts.values())[:MOST_SUMMARY]
-    text = " ".join(item.claim.text for item in kept)
-    return SectionDraft(text=text, checked=tuple(kept), by=EXTRACTIVE)
 
 
 def _why(kb: KnowledgeBase, heard: Heard) -> str:

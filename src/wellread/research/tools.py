@@ -107,11 +107,7 @@ def asked_by(call: ToolCall) -> Asked:
 
 
 def read_arguments(asked: Asked) -> Arguments:
-    """The arguments, checked.
-
-    Raises:
-        ValueError: there is no such tool, or it does not take these; the message says what to do.
-    """
+    """The arguments, checked."""
     if asked.wrong:
         raise ValueError(asked.wrong)
     kind = TAKEN.get(asked.name)

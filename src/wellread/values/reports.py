@@ -14,9 +14,8 @@ FacetKind = Literal[
     "entity",
     "period",
     "speaker",
-    "taxonomy",
-    "section",
     "term",
+    "section",
     "bridge",
     "model",
 ]
@@ -140,23 +139,6 @@ class ReadDocument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MatrixCell:
-    """What one document says on one facet: the places (from 0) of ``Answer.sentences``."""
-
-    facet: str
-    document_id: str
-    sentences: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DatedSentence:
-    """A line of the timeline: the day (``2024-05-17``) and the place of the sentence."""
-
-    day: str
-    sentence: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """The outcome of a run.
 
@@ -165,7 +147,6 @@ class Report:
         answer: the report as Markdown, with sentences, verdicts and one bibliography; its ``id``
             is that of a stored answer like any other.
         summary: the span of the summary in the answer's text.
-        matrix: which documents say something on which facet, in delivered and supported sentences.
         documents: all that were read, the best first.
         stopped: why the run ended; ``warning`` says so in words where something is cut.
         seconds, searches, calls: what it took.
@@ -181,8 +162,6 @@ class Report:
     searches: int
     seconds: float
     calls: int = 0
-    matrix: tuple[MatrixCell, ...] = ()
-    timeline: tuple[DatedSentence, ...] = ()
     documents: tuple[ReadDocument, ...] = ()
     warning: str = ""
 

@@ -5,7 +5,7 @@ for somebody who is not there.
 from __future__ import annotations
 
 import shutil
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,8 @@ from wellread.ask.answer import answer, final
 from wellread.errors import RequestError, StoreError, UnknownNameError
 from wellread.identity import EVERYTHING, LOCAL, Asker
 from wellread.kb import KnowledgeBase
-from wellread.kb.seen_by import let_in, now, seen_by
+from wellread.kb import seen_by as views
+from wellread.kb.seen_by import now, seen_by
 from wellread.learning import asking_again
 from wellread.learning.asking_again import could_answer
 from wellread.learning.feedback_giving import give_feedback
@@ -166,9 +167,16 @@ async def test_nobody_asks_in_the_name_of_another(kb: KnowledgeBase) -> None:
     assert given.owner == LEFT.owner
 
 
-async def test_an_answer_on_its_way_ends_with_the_rights(kb: KnowledgeBase) -> None:
+def let_in(monkeypatch: pytest.MonkeyPatch, rights: Callable[[Asker], Asker]) -> None:
+    """Say what an asker may read by now, in place of the accounts."""
+    monkeypatch.setattr(views, "_by_accounts", lambda _whole, asker: rights(asker))
+
+
+async def test_an_answer_on_its_way_ends_with_the_rights(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rights = {RIVAL.owner: RIVAL.reads}
-    let_in(kb, lambda asker: Asker(owner=asker.owner, reads=rights[asker.owner]))
+    let_in(monkeypatch, lambda asker: Asker(owner=asker.owner, reads=rights[asker.owner]))
     events = answer(seen_by(kb, RIVAL), Question(text=SOLD, fresh=True))
     await anext(events)
     rights[RIVAL.owner] = LEFT.reads
@@ -177,9 +185,11 @@ async def test_an_answer_on_its_way_ends_with_the_rights(kb: KnowledgeBase) -> N
             pass
 
 
-async def test_research_on_its_way_ends_with_the_rights(kb: KnowledgeBase) -> None:
+async def test_research_on_its_way_ends_with_the_rights(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rights = {RIVAL.owner: RIVAL.reads}
-    let_in(kb, lambda asker: Asker(owner=asker.owner, reads=rights[asker.owner]))
+    let_in(monkeypatch, lambda asker: Asker(owner=asker.owner, reads=rights[asker.owner]))
     view = seen_by(kb, RIVAL)
     question = Question(text="Compare the ferry and quixomel", mode="deep")
     request = ResearchRequest(question=question, limits=usual_limits(kb))
@@ -230,7 +240,7 @@ async def test_an_editor_removes_what_is_theirs_and_is_told_of_nothing_else(
 def test_a_gap_is_asked_again_with_what_its_owner_may_read(
     kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    let_in(kb, lambda asker: Asker(owner=asker.owner, reads=LEFT.reads))
+    let_in(monkeypatch, lambda asker: Asker(owner=asker.owner, reads=LEFT.reads))
     askers = []
 
     def asking(opened: KnowledgeBase, question: Question) -> AsyncIterator[Event]:
@@ -244,8 +254,10 @@ def test_a_gap_is_asked_again_with_what_its_owner_may_read(
     assert done.closed == ()
 
 
-def test_what_arrives_for_others_asks_no_question_again(kb: KnowledgeBase) -> None:
-    let_in(kb, lambda asker: Asker(owner=asker.owner, reads=STRANGER.reads))
+def test_what_arrives_for_others_asks_no_question_again(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    let_in(monkeypatch, lambda asker: Asker(owner=asker.owner, reads=STRANGER.reads))
     there = datetime(2100, 1, 1, tzinfo=UTC)
     arrived = {one.id: there for one in kb.catalogue.documents(FOREIGN)}
     for owner, found in ((STRANGER.owner, 0), ("", 1)):
@@ -254,8 +266,10 @@ def test_what_arrives_for_others_asks_no_question_again(kb: KnowledgeBase) -> No
         assert len(could_answer(kb, gaps, arrived, 5).wanted) == found
 
 
-def test_who_is_no_user_any_more_reads_nothing(kb: KnowledgeBase) -> None:
-    let_in(kb, lambda asker: Asker(owner=asker.owner, reads=frozenset()))
+def test_who_is_no_user_any_more_reads_nothing(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    let_in(monkeypatch, lambda asker: Asker(owner=asker.owner, reads=frozenset()))
     assert now(kb, "gone").catalogue.collection_names() == []
     assert now(kb, "") is kb
 

@@ -22,7 +22,6 @@ from wellread.ask.verify.check_claims import SPEAKER, VERBATIM, verbatim
 from wellread.ask.write.drafting import usage_of
 from wellread.ask.write.parse_draft import load_object
 from wellread.ask.write.prompts import facts_of, guard_of, judge_prompt, source_facts
-from wellread.cancellation import wait_for
 from wellread.config import Role
 from wellread.errors import ModelError, SettingsError
 from wellread.kb import KnowledgeBase
@@ -173,15 +172,6 @@ def ruling_by(
         return replace(untouched, failure=f"{NOT_DONE}: the reply of {opinion.by} cannot be read")
     sources = _Sources(evidence=evidence, clean=guard_of(analysis, evidence).lines)
     return replace(sources.ruling(checked, read), usage=usage)
-
-
-def judged_now(
-    kb: KnowledgeBase, evidence: Sequence[Evidence], checked: Sequence[Checked]
-) -> Ruling:
-    """``judged`` for those that wait in a worker thread, of sentences that answer no question."""
-    if not (checked and judge_of(kb)):
-        return Ruling(checked=checked)
-    return wait_for(lambda: judged(kb, NO_QUESTION, evidence, checked))
 
 
 def judge_of(kb: KnowledgeBase) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -176,6 +176,19 @@ def nearest_of(
         for window, marks in _first(found, len(evidence), enough=math.inf)
     )
     return Extracts(shown=shown, confidence=found.confidence, failure=failure)
+
+
+def places_of(
+    kb: KnowledgeBase, question: str, evidence: Sequence[Evidence], voices: Sequence[str] = ()
+) -> Iterator[Extract]:
+    """Of each piece, in order, the sentence alone that is nearest to ``question`` by its words."""
+    windows, by_words = _windows(evidence, voices), Readers(network=None, embedder=None)
+    found = judged(question, windows, evidence, by_words, most=(len(windows), 0))
+    best = _first(found, len(evidence), enough=math.inf)
+    for window, marks in sorted(best, key=lambda each: each[0].piece):
+        extract = extract_of(kb, evidence[window.piece], window, marks[:1]).marked_alone()
+        if extract.marked:
+            yield extract
 
 
 def _windows(evidence: Sequence[Evidence], voices: Sequence[str]) -> list[Window]:

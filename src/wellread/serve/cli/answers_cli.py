@@ -4,7 +4,7 @@ right."""
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -203,9 +203,6 @@ class OrGive(TyperGroup):
         if args and not args[0].startswith("-") and args[0] not in self.commands:
             args = [GIVE, *args]
         return super().parse_args(ctx, args)
-
-
-FileForm = Literal["jsonl", "csv"]
 
 
 feedback = typer.Typer(

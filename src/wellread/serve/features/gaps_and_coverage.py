@@ -196,7 +196,7 @@ FACES.show_whole(Count, OftenAsked, QuestionPatterns)
 
 @router.get("/api/questions/patterns")
 def patterns(kb: Kb, window: Window) -> QuestionPatterns:
-    """What is asked often in a time: the same questions, types, topics, words, and when."""
+    """What is asked often in a time: the same questions, types, topics and words."""
     return question_patterns(kb, kb.asker.owner, *window)
 
 

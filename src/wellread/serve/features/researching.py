@@ -27,10 +27,8 @@ from wellread.serve.features.answering import AskResponse, answer_body
 from wellread.serve.views import FACES, Shape
 from wellread.store.catalogue.asking.research_records import KEPT, ResearchRun
 from wellread.values.reports import (
-    DatedSentence,
     Facet,
     Limits,
-    MatrixCell,
     NumberedEvent,
     PlanEvent,
     ProgressEvent,
@@ -58,7 +56,7 @@ SHORT_ROUNDS, SHORT_SECONDS = 2, 20.0  # of a research that answers a single que
 in_thread = to_thread.run_sync
 
 FACES.show(Facet, "* -filters -passages")
-FACES.show_whole(Limits, ResearchPlan, ProgressEvent, MatrixCell, DatedSentence, ReadDocument)
+FACES.show_whole(Limits, ResearchPlan, ProgressEvent, ReadDocument)
 FACES.show(ReportSection, "facet title start=span.start end=span.end found")
 FACES.show(
     Report,

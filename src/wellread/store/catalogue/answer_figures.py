@@ -238,13 +238,6 @@ class CitedTopic:
 class QuestionCounts(CataloguePart):
     """The questions of one owner at a time. What the system asked again itself is not in them."""
 
-    def stamp(self, owner: str) -> str:
-        """Another one when somebody asked, or questions were forgotten or blacked out."""
-        stale = case((answers.c.stale.is_(True), 1), else_=0)
-        facts = (func.count(), func.max(answers.c.created_at), func.sum(stale))
-        (row,) = self._rows(select(*facts).where(*_of(owner)))
-        return "/".join(map(str, row))
-
     def asked(
         self, owner: str, since: datetime | None, until: datetime | None
     ) -> list[AskedQuestion]:
