@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 
 import pytest
 from hypothesis import given, settings
@@ -13,8 +13,6 @@ from wellread.ask.understand.rewrite import Turn, standalone
 from wellread.ask.understand.vocabulary import Vocabulary, forms_of, people
 from wellread.errors import RequestError
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
-from wellread.text.english import MONTHS
-from wellread.text.periods import expressions_of
 from wellread.text.tokens import key_of
 from wellread.types import Filters, Mode
 from wellread.values.answers import Question
@@ -118,16 +116,6 @@ def test_an_entity_is_found_as_people_write_it(question: str, spelling: str, ent
 )
 def test_what_only_looks_like_a_name_is_none(question: str) -> None:
     assert [entity for _, entity in named(question) if entity != "ferry"] == []
-
-
-def test_the_longest_name_wins_and_a_person_is_no_entity() -> None:
-    vocabulary = Vocabulary(
-        names=forms_of([node("repair", "Repair"), node("ada", "Ada"), *NODES]),
-        longest=4,
-        speakers=people(["Ada Moor"]),
-    )
-    found = read("What did Ada Moor say about the repair café?", vocabulary)
-    assert [one.entity_id for one in found.entities] == ["cafe"]
 
 
 def test_a_part_that_two_entities_share_is_nobodys() -> None:
@@ -396,7 +384,6 @@ def test_any_text_is_read_with_spans_that_hold_what_they_say(text: str) -> None:
 
 FIRST, LAST = date(2019, 2, 1), date(2024, 12, 23)
 ARCHIVE = Vocabulary(published=(FIRST, LAST))
-DAYS = st.dates(FIRST, LAST)
 
 
 def window(question: str, vocabulary: Vocabulary = ARCHIVE) -> tuple[date | None, date | None]:
@@ -427,22 +414,6 @@ def window(question: str, vocabulary: Vocabulary = ARCHIVE) -> tuple[date | None
 )
 def test_windows(words: str, first: date | None, last: date | None) -> None:
     assert window(f"What was reported {words}?") == (first, last)
-
-
-@given(DAYS, DAYS)
-def test_two_days_are_a_window_of_both(one: date, other: date) -> None:
-    first, last = min(one, other), max(one, other)
-    expected = (None, None) if first == last else (first, last)
-    found = window(f"What happened between {first} and {last}?")
-    assert found == expected or (first == last and found == (first, last))
-
-
-@given(DAYS)
-def test_the_week_of_a_day_holds_it_and_begins_on_a_monday(day: date) -> None:
-    (one,) = expressions_of(f"the week of {day.day} {MONTHS[day.month - 1]} {day.year}", TODAY)
-    assert one.period.first.weekday() == 0
-    assert one.period.last - one.period.first == timedelta(6)
-    assert one.period.first <= day <= one.period.last
 
 
 @pytest.mark.parametrize(

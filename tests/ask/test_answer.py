@@ -15,7 +15,7 @@ from wellread.ask.deliver.cite import relevances
 from wellread.ask.retrieve.search import search
 from wellread.ask.write import extracts
 from wellread.ask.write.extract_score import NEAREST, SENTENCES
-from wellread.errors import ModelError, RequestError, UnknownCollectionError
+from wellread.errors import ModelError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Purpose
@@ -146,24 +146,6 @@ async def test_past_answers_are_no_evidence_unless_asked_for(kb: KnowledgeBase) 
     assert "noon" not in given.text
     asked = await ask(kb, "When does the ferry leave the harbour?", filters=Filters(kinds=("qa",)))
     assert {citation.kind for citation in asked.citations} <= {"qa"}
-
-
-async def test_collections_are_a_hard_border(kb: KnowledgeBase) -> None:
-    given = await ask(kb, "Who lends ladders and drills?", filters=Filters(collections=("town",)))
-    assert given.answered_by == "none"
-    with pytest.raises(UnknownCollectionError, match="no collection named 'moon'"):
-        await ask(kb, "Anything?", filters=Filters(collections=("moon",)))
-
-
-@pytest.mark.parametrize("text", ["", "  \n ", "x" * 4001])
-async def test_a_question_must_be_one(kb: KnowledgeBase, text: str) -> None:
-    with pytest.raises(RequestError):
-        await ask(kb, text)
-
-
-async def test_every_answer_is_recorded(kb: KnowledgeBase) -> None:
-    given = await ask(kb, "How much was paid for the ferry Osprey?")
-    assert kb.catalogue.answer(given.id) == given
 
 
 # --- with a language model -------------------------------------------------------------------

@@ -12,8 +12,6 @@ import pytest
 from tests.doubles import forked
 
 from wellread.ask.answer import answer, final
-from wellread.ask.deliver.answer_reuse import normalised
-from wellread.errors import ModelError
 from wellread.ingest.integrity.purge import purge, traces
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.remove import remove_documents
@@ -24,7 +22,6 @@ from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
 from wellread.types import Filters
 from wellread.values.answers import Answer, Question, StepEvent
-from wellread.values.calls import Call
 
 FERRY = "# The ferry\n\nThe ferry Osprey was bought for 2.6 million euros in 2021.\n"
 LATER = "# The ferry\n\nThe ferry Osprey was bought for 3.1 million euros in 2021.\n"
@@ -34,7 +31,6 @@ UNKNOWN = "Which composer wrote the Magic Flute?"
 GOOD = "The Osprey was bought for 2.6 million euros [e1]."
 
 TOWN = Question(text="", filters=Filters(collections=("town",)))
-NOTHING: dict[str, dict[str, object]] = {"budget": {"daily": 0}}
 FRESH = Question(text="", fresh=True)
 
 Overrides = dict[str, dict[str, object]]
@@ -98,20 +94,6 @@ async def test_the_same_question_is_answered_once(home: Path) -> None:
     assert (again.usage.input_tokens, again.usage.output_tokens, again.usage.cost) == (0, 0, 0.0)
     assert [step.name for step in again.steps] == ["cache"]
     assert len(model.prompts) == 1
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        ("What did the US pay?", "what  did the US pay", True),
-        ("What did the US pay?", "What did the us pay?", False),
-        ("WHAT DID THE US PAY?", "What did the us pay?", True),
-        ("Is it a ferry?", "Is IT a ferry?", False),
-        ("A ferry?", "a ferry", True),
-    ],
-)
-def test_words_in_capitals_are_words_of_their_own(one: str, other: str, same: bool) -> None:
-    assert (normalised(one) == normalised(other)) is same
 
 
 async def test_another_process_gives_it_again(home: Path) -> None:
@@ -289,24 +271,6 @@ async def test_a_refusal_is_given_again_and_counted_again(home: Path, folder: Pa
         assert not (await ask(kb, UNKNOWN)).cached
 
 
-async def test_what_a_fallback_wrote_is_not_kept(home: Path) -> None:
-    model = ScriptedModel([ModelError("on fire"), GOOD])
-    with opened(home, model) as kb:
-        assert (await ask(kb)).answered_by == "extractive"
-        second = await ask(kb)
-        assert (second.answered_by, second.cached) == ("scripted:model", False)
-        assert (await ask(kb)).cached
-
-
-async def test_what_an_empty_budget_left_is_not_kept(home: Path) -> None:
-    with opened(home, ScriptedModel([]), NOTHING) as kb:
-        assert (await ask(kb)).answered_by == "extractive"
-    with opened(home, ScriptedModel([GOOD])) as kb:
-        assert (await ask(kb)).answered_by == "scripted:model"
-    with opened(home, ScriptedModel([]), NOTHING) as kb:
-        assert (await ask(kb)).answered_by == "scripted:model"  # given again, at no cost
-
-
 async def test_a_follow_up_is_not_kept_but_may_be_given_what_is(home: Path) -> None:
     with opened(home) as kb:
         first = await ask(kb)
@@ -318,27 +282,6 @@ async def test_a_follow_up_is_not_kept_but_may_be_given_what_is(home: Path) -> N
         assert (third.cached, third.question) == (True, "When was it bought?")
         assert third.session_id == first.session_id
         assert any(note.startswith("follow-up") for note in third.notes)
-
-
-async def test_what_a_failing_part_had_a_share_in_is_not_kept(home: Path) -> None:
-    with opened(home) as kb:
-        events = answer(kb, Question(text=ASKED))
-        async for event in events:
-            if isinstance(event, StepEvent) and event.step.name == "retrieval":
-                kb.ledger.record(Call(purpose="judge", provider="p", model="m", error="failed"))
-        assert not (await ask(kb)).cached
-        assert (await ask(kb)).cached
-
-
-async def test_the_oldest_go_when_there_are_too_many(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("wellread.store.catalogue.asking.answer_records.MOST", 2)
-    with opened(home) as kb:
-        for number in range(4):
-            await ask(kb, f"{ASKED} {number}")
-        assert kb.catalogue.integrity.row_counts()["cached_answers"] == 2
-        assert [(await ask(kb, f"{ASKED} {number}")).cached for number in (3, 2)] == [True, True]
 
 
 def test_two_that_keep_the_same_key_at_once_are_both_recorded(home: Path) -> None:

@@ -183,15 +183,6 @@ def test_too_many_sentences_and_no_source_are_refused(kb: KnowledgeBase) -> None
 # --- against what is stored ------------------------------------------------------------------
 
 
-def test_stored_passages_bear_a_sentence_out(kb: KnowledgeBase) -> None:
-    found = check(kb, "It cut the power of 310 homes in Oldwick [1].")
-    (sentence,) = found.sentences
-    (citation,) = found.citations
-    assert sentence.verdict.method == "verbatim"
-    assert (citation.title, citation.locator.heading) == ("The outage", ("The outage",))
-    assert citation.quote == "It cut the power of 310 homes in Oldwick."
-
-
 def test_only_the_named_collections_count(kb: KnowledgeBase) -> None:
     sentence = "It cut the power of 310 homes in Oldwick."
     talks = check(kb, sentence, filters=Filters(collections=("talks",)))

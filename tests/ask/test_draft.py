@@ -56,11 +56,6 @@ def test_every_shape_of_marker_is_read_and_removed(marker: str, place: str) -> N
     assert draft.unknown_keys == 0
 
 
-@pytest.mark.parametrize("marker", ["[e1–e3]", "[e1-e3]", "[e1 to e3]", "[e1 - e3]", "[e1-3]"])
-def test_a_range_names_the_keys_between(marker: str) -> None:
-    assert set(cited(f"Solar power grew {marker}.")[0][1]) == {"e1", "e2", "e3"}
-
-
 def test_a_range_without_end_is_not_counted_through() -> None:
     draft = parse_draft("Solar grew [e1-e9999].", KNOWN)
     assert set(draft.claims[0].keys) == KNOWN
@@ -106,12 +101,6 @@ def test_markers_in_front_of_sentences_belong_to_what_follows() -> None:
         ("Solar power grew.", ("e1",)),
         ("Wind power fell.", ("e2",)),
     ]
-
-
-def test_markers_on_a_line_of_their_own_belong_to_the_line_above() -> None:
-    draft = parse_draft("Solar power grew.\n[e1][e2]\n\nWind power fell.\n- [e3]", KNOWN)
-    assert draft.text == "Solar power grew.\n\nWind power fell."
-    assert [claim.keys for claim in draft.claims] == [("e1", "e2"), ("e3",)]
 
 
 def test_removing_a_marker_uncovers_no_other() -> None:
@@ -215,14 +204,6 @@ def test_the_tail_is_read_wherever_it_stands(reply: str) -> None:
     )
 
 
-def test_a_rule_between_paragraphs_is_not_a_tail() -> None:
-    reply = "Solar grew [e1].\n\n---\n\nWind fell [e2].\n---\n"
-    draft = parse_draft(reply + OBJECT, KNOWN)
-    assert draft.text == "Solar grew.\n\n---\n\nWind fell."
-    assert draft.tail is not None
-    assert parse_draft(reply, KNOWN).text == draft.text
-
-
 def test_of_a_tail_that_was_cut_off_the_rest_is_kept() -> None:
     draft = parse_draft("Solar grew [e1]." + TAIL[: TAIL.index("costs") + 2], KNOWN)
     assert draft.text == "Solar grew."
@@ -254,19 +235,6 @@ def test_a_confidence_is_a_share_or_nothing(given: str, meant: float | None) -> 
     draft = parse_draft(f'A.\n---\n{{"confidence": {given}}}', KNOWN)
     assert draft.tail is not None
     assert draft.tail.confidence == meant
-
-
-def test_a_tail_of_other_types_gives_what_it_can() -> None:
-    reply = (
-        'A.\n---\n{"data_gaps": "costs", "conflicts": ["X [e1] against Y [e9].", 3, " "],'
-        ' "answered": ["no"], "relevance": {"[e1]": "It tells X [e1].", "e2": 3}}'
-    )
-    tail = parse_draft(reply, KNOWN).tail
-    assert tail is not None
-    assert tail.data_gaps == ("costs",)
-    assert tail.conflicts == ("X against Y.",)
-    assert tail.relevance == {"e1": "It tells X."}
-    assert tail.answered is None
 
 
 def test_a_deeply_nested_tail_is_only_broken() -> None:

@@ -12,47 +12,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tests.doubles.evidence import evidence_of
 
 from wellread.ask.aggregate.document_parts import key_findings
 from wellread.ask.answer import answer, final
 from wellread.ask.verify.confidence import LIMIT_LEFT_OUT, confidence_of_verdicts, of_extracts
 from wellread.ask.write.extract_score import (
     FOLLOWING,
-    MARKED,
-    NEAREST,
-    READ,
-    Readers,
-    Window,
     carried_on,
-    judged,
-    windows_of,
 )
 from wellread.ask.write.extracts import Extracts
 from wellread.kb import open_kb
-from wellread.models.base import Purpose, Reading
+from wellread.models.base import Purpose
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.text.sentences import sentence_spans
 from wellread.types import Document, HeadingMark, Kind, Span
-from wellread.values.answers import NOBODY, RELAXED, Evidence, Question, Verdict, VerdictName
+from wellread.values.answers import NOBODY, RELAXED, Question, Verdict, VerdictName
 
 TEXTS = [
     " ".join(f"Sentence {number} of text {text} tells of the harbour." for number in range(40))
     for text in range(12)
 ]
-
-
-class CountingReader:
-    """To it the last sentence of every window answers."""
-
-    identity = "counting"
-
-    def __init__(self) -> None:
-        self.windows = 0
-
-    def read(self, question: str, texts: Sequence[Sequence[str]]) -> list[Reading]:
-        self.windows += len(texts)
-        return [Reading(answers=1.0, sentences=np.arange(float(len(text)))) for text in texts]
 
 
 class CountingEmbedder(ReadableEmbedder):
@@ -63,23 +42,6 @@ class CountingEmbedder(ReadableEmbedder):
     def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
         self.passages += texts if purpose == "passage" else []
         return super().embed(texts, purpose)
-
-
-def windows_in(evidence: Sequence[Evidence]) -> list[Window]:
-    return [one for at, piece in enumerate(evidence) for one in windows_of(at, piece, ())]
-
-
-def test_eight_windows_are_read_and_two_sentences_of_the_best_four_are_embedded() -> None:
-    evidence, reader, embedder = evidence_of(*TEXTS), CountingReader(), CountingEmbedder()
-    windows = windows_in(evidence)
-    assert len(windows) > READ
-    readers = Readers(network=reader, embedder=embedder)
-    found = judged("What tells of the harbour?", windows, evidence, readers)
-    assert reader.windows == READ
-    assert len(embedder.passages) == NEAREST * MARKED
-    last = {window.texts[-1] for window in windows}
-    assert last & {*embedder.passages}, "what the network marks is compared"
-    assert len(found.windows) == NEAREST
 
 
 @given(st.integers(0, 39), st.integers(1, 8))

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 import pytest
 from reportlab.pdfgen.canvas import Canvas
+from tests.ask.conftest import ask
 
-from wellread.ask.answer import answer, final
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.values.answers import CATALOGUE, Answer, Question
+from wellread.values.answers import CATALOGUE
 
 AUTHORS = ("Ida Lund", "Tor Vik", "Åse Dahl", "Per Moen")
 ABSTRACT = [
@@ -119,10 +119,6 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
         yield opened
 
 
-async def ask(kb: KnowledgeBase, text: str) -> Answer:
-    return await final(answer(kb, Question(text=text)))
-
-
 @pytest.mark.parametrize(
     "question",
     [
@@ -189,12 +185,6 @@ async def test_a_paper_of_an_author_is_cited_where_it_names_the_author(kb: Knowl
     assert given.citations[0].verdict == "supported"
 
 
-async def test_the_abstract_is_told_as_it_stands(kb: KnowledgeBase) -> None:
-    given = await ask(kb, "Show me the abstract of MusselNet")
-    assert given.text.startswith("Mussel beds are counted by divers")
-    assert "Nobody had to get wet for them." in given.text
-
-
 @pytest.mark.parametrize("question", ["Summarize letter 7", "What was in Harbour Letter #7?"])
 async def test_a_letter_is_told_by_its_sections_and_items(kb: KnowledgeBase, question: str) -> None:
     given = await ask(kb, question)
@@ -241,16 +231,6 @@ async def test_what_a_thing_is_is_told_by_what_is_called_so(
     given = await ask(kb, question)
     assert given.text.startswith(told)
     assert given.answered_by == CATALOGUE
-
-
-@pytest.mark.parametrize(
-    "question", ["What are these papers about?", "Summarise the papers", "topics of the papers"]
-)
-async def test_several_papers_have_a_line_each(kb: KnowledgeBase, question: str) -> None:
-    given = await ask(kb, question)
-    assert given.text.startswith("2 papers:")
-    assert "We present MusselNet" in given.text
-    assert "This paper examines how many" in given.text
 
 
 @pytest.mark.parametrize(

@@ -35,13 +35,9 @@ REPORTED = Turn(question="What was reported about the tool library in 2021?", an
 SAID = Turn(
     question="What did Tom Hale say about solar panels?", answer="He said they pay in nine years."
 )
-KILN = Turn(
-    question="Why did Mill Street Kitchen sell its Raku kilns?", answer="They were too small."
-)
 GROUNDS = Turn(
     question="Who sweeps the tool shed?", answer="Its sweep is Ann Ott.", names=("Tool shed rules",)
 )
-FAIR = Turn(question="What are the parts of a repair fair?", answer="Doors, tables, tea.")
 FERRY = Turn(question="Is the ferry or the bus cheaper?", answer="The ferry.")
 
 
@@ -61,14 +57,6 @@ def rewritten(question: str, *earlier: Turn) -> Rewritten:
 )
 def test_pronouns_get_the_name_they_stand_for(question: str, earlier: Turn, text: str) -> None:
     assert rewritten(question, earlier).text == text
-
-
-def test_who_was_asked_about_comes_before_anyone_in_the_answer() -> None:
-    first = Turn(question="Who is Anna Bell?", answer="Carl Dunn taught her.")
-    assert rewritten("Where was she born?", first).text == "Where was Anna Bell born?"
-    second = Turn(question="Who bakes the bread?", answer="Carl Dunn bakes it.")
-    assert rewritten("Where was he born?", first, second).text == "Where was Anna Bell born?"
-    assert rewritten("Where was he born?", second).text == "Where was Carl Dunn born?"
 
 
 @pytest.mark.parametrize(
@@ -194,14 +182,3 @@ def test_any_words_are_rewritten_without_fail(
     assert found == standalone(question, earlier, VOCABULARY, TODAY)
     assert found.changed == (found.text != question)
     assert found.changed <= bool(found.reasons)
-
-
-def test_a_new_topic_takes_the_pronouns_over() -> None:
-    library = "The Netloft Library lends tools."
-    earlier = [
-        Turn(question="What is the Netloft Library?", answer=library, names=("Netloft Library",)),
-        Turn(question="Whom does Netloft Library lend to?", answer=library),
-        Turn(question="What did the Merrow Cooperative decide?", answer="To build a turbine."),
-    ]
-    found = standalone("When was it founded?", earlier, Vocabulary(), date(2026, 3, 1))
-    assert found.text == "When was the Merrow Cooperative founded?"

@@ -93,14 +93,6 @@ def test_the_answer_says_what_was_read_as_what(kb: KnowledgeBase) -> None:
     assert whole.notes == ()
 
 
-def test_two_shortened_names_in_one_question(kb: KnowledgeBase) -> None:
-    found = clearly_related(kb, read(kb, "Does the orchard fund pay for the bread oven?"))
-    assert found is not None
-    assert isinstance(found, AggregateResult)
-    assert found.sentence.startswith("Yes")
-    assert len(found.notes) == 2
-
-
 @pytest.mark.parametrize(
     "text",
     [

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.ask.conftest import MakeHome
 
 from wellread.ask.answer import answer, final
 from wellread.ask.verify.judge import SCHEMA
 from wellread.errors import ModelError
-from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import Judge, ScriptedModel, agreeing, judging
@@ -29,13 +29,8 @@ OTHER = "The ferry Osprey cost 3.1 million euros."
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("judge")
-    for name, text in TEXTS.items():
-        (root / f"{name}.md").write_text(text, encoding="utf-8")
-    with open_kb(root / "home", embedder=ReadableEmbedder()) as kb:
-        add(kb, [str(root)], collection="town")
-    return root / "home"
+def home(make_home: MakeHome) -> Path:
+    return make_home(town={f"{name}.md": text for name, text in TEXTS.items()})
 
 
 class Writing(ScriptedModel):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.doubles.evidence import evidence_of
 
 from wellread.ask.retrieve import ranking
-from wellread.ask.retrieve.ranking import merged, pack, varied, with_neighbours
+from wellread.ask.retrieve.ranking import pack, varied, with_neighbours
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder
@@ -111,14 +111,6 @@ def test_a_near_duplicate_goes_and_says_of_what() -> None:
     assert "nearly the same text as a passage of “Notes”" in why
 
 
-def test_beyond_the_limit_hits_are_dropped_and_told() -> None:
-    kept, dropped = varied(hits_of(*TEXTS), 3, 1.0)
-    assert texts_of(kept) == list(TEXTS[:3])
-    assert [(each.hit.passage.text, each.why) for each in dropped] == [
-        (TEXTS[3], "not among the best 3")
-    ]
-
-
 @given(
     st.lists(st.sampled_from([*TEXTS, COPY]), max_size=8),
     st.integers(1, 5),
@@ -130,13 +122,6 @@ def test_no_hit_is_lost(texts: list[str], limit: int, relevance: float) -> None:
     assert len(kept) <= limit
     both = [hit.passage.id for hit in (*kept, *(each.hit for each in dropped))]
     assert sorted(both) == sorted(hit.passage.id for hit in hits)
-
-
-def test_lists_are_joined_in_turns_and_no_hit_twice() -> None:
-    a, b, c, d = hits_of(*TEXTS)
-    assert merged([[a, b], [c, a, d]], 10) == [a, c, b, d]
-    assert merged([[a, b], [], [c]], 2) == [a, c]
-    assert merged([], 3) == []
 
 
 LONG = "The heat pump of the harbour bath runs day and night. " * 12

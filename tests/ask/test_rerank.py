@@ -82,13 +82,6 @@ def test_the_reranker_alone_decides_at_weight_one() -> None:
     assert note == ""
 
 
-def test_between_them_both_count() -> None:
-    # Search 1, 0.75, 0; reranker 0, 0.5, 1: joined 0.5, 0.625, 0.5.
-    found, _ = reranked(Fixed([-4, 0, 4]), "q", hits_of(0.9, 0.8, 0.5), 10, 0.5)
-    assert names(found) == "bac"
-    assert [each.score for each in found] == pytest.approx([0.9, 0.5, 0.5])
-
-
 def test_title_headings_and_text_are_read() -> None:
     reranker = ReadableReader()
     hits = [
@@ -103,14 +96,6 @@ def test_title_headings_and_text_are_read() -> None:
     assert texts[:2] == ("Ferries\n§ Summer\nIt leaves at seven.", "Buses\nIt leaves at nine.")
     assert (len(texts[2]), texts[3]) == (2_000, "")
     assert names(found)[0] == "a"
-
-
-@pytest.mark.parametrize("count", [0, 1])
-def test_fewer_than_two_are_not_worth_a_call(count: int) -> None:
-    hits = hits_of(0.9, 0.8)[:count]
-    assert reranked(Failing(AssertionError("called")), "q", hits, 10, 1.0) == (hits, "")
-    two = hits_of(0.9, 0.8)
-    assert reranked(Failing(AssertionError("called")), "q", two, 1, 1.0) == (two, "")
 
 
 def test_a_failure_keeps_the_order_and_says_so(caplog: pytest.LogCaptureFixture) -> None:

@@ -5,17 +5,15 @@ And which of them is the first, or the last, that mentions something.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from tests.ask.conftest import MakeHome, ask
 
-from wellread.ask.answer import answer, final
 from wellread.ask.understand.mentions import numbered_of
 from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.ingest.run import add
-from wellread.kb import KnowledgeBase, open_kb
-from wellread.testing.embedding import ReadableEmbedder
-from wellread.values.answers import CATALOGUE, Answer, Question
+from wellread.kb import KnowledgeBase
+from wellread.values.answers import CATALOGUE
 
 NETS = {7: ("two", "Eel", "nine"), 8: ("three", "Crab", "four"), 9: ("five", "Mussel", "six")}
 LETTER = """---
@@ -57,23 +55,14 @@ The nets of {metres} metres are too wide for me, they tear at the {animal} rocks
 
 
 @pytest.fixture(scope="module")
-def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
-    root = tmp_path_factory.mktemp("series")
-    folder = root / "material"
-    folder.mkdir()
-    for number, (metres, animal, days) in NETS.items():
-        for name, text in (("letter", LETTER), ("talk", TALK)):
-            told = text.format(number=number, metres=metres, animal=animal, days=days)
-            (folder / f"{name}-{number}.md").write_text(told)
-    (folder / "once.md").write_text("---\ntitle: Pier plan 4\n---\n\nThe pier plan is drawn.\n")
-    (folder / "union.md").write_text(UNION)
-    with open_kb(root / "home", embedder=ReadableEmbedder()) as opened:
-        add(opened, [str(folder)])
-        yield opened
-
-
-async def ask(kb: KnowledgeBase, question: str) -> Answer:
-    return await final(answer(kb, Question(text=question, fresh=True)))
+def home(make_home: MakeHome) -> Path:
+    pages = {
+        f"{name}-{number}.md": text.format(number=number, metres=metres, animal=animal, days=days)
+        for number, (metres, animal, days) in NETS.items()
+        for name, text in (("letter", LETTER), ("talk", TALK))
+    }
+    once = "---\ntitle: Pier plan 4\n---\n\nThe pier plan is drawn.\n"
+    return make_home(default={"once.md": once, "union.md": UNION, **pages})
 
 
 def meant(kb: KnowledgeBase, question: str) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from wellread.ask.retrieve.search import SourceRating, search
+from wellread.ask.retrieve.search import search
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.store.catalogue.feedback_records import FeedbackMark, MarkKind
@@ -92,12 +92,3 @@ def test_one_person_counts_once_and_expired_feedback_does_not(kb: KnowledgeBase)
             kb.catalogue.feedback.put(replace(given, expired="gone"), downs)
         assert found(kb)[0].marked == ""
         assert found(kb)[0].document.id == first.document.id
-
-
-def test_up_and_down_are_weighed_and_bounded() -> None:
-    assert SourceRating(down=1, up=1).factor == 1
-    assert SourceRating(down=50, up=0).factor == pytest.approx(0.7)
-    assert SourceRating(down=0, up=50).factor == pytest.approx(1.09)
-    assert SourceRating(down=2, up=1).label == (
-        "marked down by 2 experts, marked up by 1 expert (score × 0.90)"
-    )

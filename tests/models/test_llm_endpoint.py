@@ -80,27 +80,6 @@ def test_what_cannot_be_a_key_is_not_sent_and_not_shown(key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "base_url", "url", "identity"),
-    [
-        ("llama3.2:3b", LOCAL, LOCAL, "llama3.2:3b@localhost:11434"),
-        ("openai:my-model", LOCAL + "/", LOCAL, "my-model@localhost:11434"),
-        ("google:any", "https://proxy.example/g", "https://proxy.example/g", "any@proxy.example"),
-        (
-            "google:any",
-            "https://proxy.example/v1beta/",
-            "https://proxy.example",
-            "any@proxy.example",
-        ),
-    ],
-)
-def test_a_server_of_ones_own(model: str, base_url: str, url: str, identity: str) -> None:
-    endpoint = endpoint_of(GenerationSettings(model=model, base_url=base_url), {})
-    assert endpoint.url == url
-    assert endpoint.identity == identity
-    assert endpoint.key == "none"
-
-
-@pytest.mark.parametrize(
     ("model", "other", "url", "key"),
     [
         # A local model, and a paid one to fall back on: the paid one's key stays away from here.

@@ -49,16 +49,6 @@ async def test_against_texts_that_are_given(client: httpx.AsyncClient) -> None:
     assert (citation["title"], citation["viewUrl"], citation["link"]) == ("Tea", "", "")
 
 
-async def test_strict_fails_what_nobody_has_judged(client: httpx.AsyncClient) -> None:
-    given = {
-        "text": "The council approved the third turbine in Skerrick.",
-        "sources": [{"text": "The council approved the third turbine."}],
-    }
-    loose, strict = await check(client, **given), await check(client, **given, strict=True)
-    assert loose.json()["counts"]["not_checked"] == 1
-    assert (loose.json()["borneOut"], strict.json()["borneOut"]) == (True, False)
-
-
 @pytest.mark.parametrize(
     ("body", "detail"),
     [

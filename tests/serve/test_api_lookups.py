@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +12,15 @@ import pytest
 from pydantic import BaseModel
 from tests.serve.conftest import got, schema_of
 
-from wellread.errors import RequestError
 from wellread.library.recordings import Transcript
 from wellread.library.searches import Surroundings
-from wellread.library.timelines import Timeline
 from wellread.serve.features.documents_found import (
     DocumentsBody,
     RecordingsBody,
     WholeDocumentBody,
 )
 from wellread.serve.features.material_found import ResultsBody
-from wellread.serve.features.timelines_shown import TimelineBody, TopicsBody, timeline_body
+from wellread.serve.features.timelines_shown import TimelineBody, TopicsBody
 
 DOCS = Path(__file__).parents[2] / "docs" / "api-guide.md"
 MEETING = "Harbour meeting"
@@ -156,17 +153,6 @@ async def test_only_what_the_speaker_says_is_quoted(harbour: httpx.AsyncClient, 
     assert result["locator"] == "00:10 · Ana Holm"
     assert result["link"] == "https://media.example/meeting.mp3#t=10"
     assert result["score"] > 0
-
-
-async def test_without_a_query_a_speaker_is_listed_newest_first(
-    harbour: httpx.AsyncClient,
-) -> None:
-    body = await got(harbour, "/api/search/speaker/ben reed")
-    assert (body["total"], body["mode"]) == (1, None)
-    (result,) = body["results"]
-    assert (result["quote"], result["score"]) == ("The new engine is loud.", None)
-    late = await got(harbour, "/api/search/speaker/ben reed", **{"from": "2026-03-02"})
-    assert (late["total"], late["results"]) == (0, [])
 
 
 async def test_a_date_range_is_searched_or_listed_newest_first(
@@ -367,23 +353,6 @@ async def test_the_timeline_of_a_story_is_its_news(harbour: httpx.AsyncClient) -
         assert {one["kind"] for one in body["entries"]} == {"news"}
         assert body["total"] == (1 if name == "rye bread" else 2)
     assert body["entries"][0]["source"]["quote"].startswith("The village bakery won")
-
-
-def test_a_chart_of_too_many_periods_is_refused() -> None:
-    far = Timeline(
-        taken="story",
-        id="s",
-        title="s",
-        collections=("c",),
-        counted="news items",
-        dates=(datetime(1990, 1, 1, tzinfo=UTC), datetime(2020, 1, 1, tzinfo=UTC)),
-        entries=(),
-        total=2,
-        undated=0,
-    )
-    assert len(timeline_body("s", far).periods) == 31
-    with pytest.raises(RequestError, match="too many periods"):
-        timeline_body("s", far, "day")
 
 
 # --- documentation ---------------------------------------------------------------------------

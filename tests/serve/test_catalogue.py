@@ -27,16 +27,6 @@ async def test_a_count_has_its_rows_and_its_method(client: httpx.AsyncClient) ->
     assert "in the collection" in body["method"]
 
 
-async def test_limits_topics_and_phrases_narrow_it(client: httpx.AsyncClient) -> None:
-    every = (await ask(client, form="list")).json()
-    town = (await ask(client, form="list", where={"topics": ["town"]})).json()
-    assert every["number"] > town["number"] > 0
-    named = await ask(client, form="list", about={"names": ["boathouse roof"], "naming": True})
-    assert named.json()["number"] == 1
-    said = (await ask(client, form="list", of="speakers")).json()
-    assert sorted(row["cells"][0] for row in said["rows"]) == ["Ana", "Ben"]
-
-
 async def test_what_is_not_there_is_said_with_what_is_near(client: httpx.AsyncClient) -> None:
     body = (await ask(client, form="exists", about={"names": ["zeppelins"]})).json()
     assert body["absent"] is True

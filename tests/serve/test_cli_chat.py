@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.serve.conftest import run
 from typer.testing import CliRunner
 
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.serve.cli import app, chat_cli
+from wellread.serve.cli import chat_cli
 from wellread.testing.embedding import ReadableEmbedder
 
 FERRY = "What did the ferry Osprey cost?"
 AGAIN = "How many passengers does it carry?"
 
 
-def run(runner: CliRunner, *words: str | Path, lines: str = "") -> tuple[int, str, str]:
-    result = runner.invoke(app, [str(word) for word in words], input=lines)
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
-
-
 def talk(runner: CliRunner, *lines: str, options: tuple[str, ...] = ()) -> list[dict[str, Any]]:
-    code, out, err = run(runner, "chat", "--json", *options, lines="\n".join(lines))
+    code, out, err = run(runner, "chat", "--json", *options, typed="\n".join(lines))
     assert code == 0, err
     return [json.loads(line) for line in out.splitlines()]
 
@@ -45,17 +38,6 @@ def test_each_line_is_a_question_read_with_those_before_it(runner: CliRunner) ->
     assert "ninety passengers" in second["answer"]
 
 
-def test_the_transcript_shows_what_was_understood(runner: CliRunner) -> None:
-    code, out, _ = run(runner, "chat", lines=f"{FERRY}\n{AGAIN}\n/sources\n/quit\nNever asked?\n")
-    assert code == 0
-    assert f"› {FERRY}" in out
-    understood = re.search(r"^Understood as: .*Osprey.*$", out, re.MULTILINE)
-    assert understood
-    assert "Note: follow-up: “it” is “" in out
-    assert "It carries ninety passengers." in out
-    assert "Never asked" not in out
-
-
 def test_new_begins_another_session_and_a_session_goes_on(runner: CliRunner) -> None:
     first, second = talk(runner, FERRY, "/new", AGAIN)
     assert first["sessionId"] != second["sessionId"]
@@ -67,20 +49,8 @@ def test_new_begins_another_session_and_a_session_goes_on(runner: CliRunner) -> 
     assert fourth["sessionId"] == first["sessionId"]
 
 
-def test_an_unknown_session_begins_by_its_name_and_goes_on_by_it(runner: CliRunner) -> None:
-    code, out, _ = run(runner, "chat", "--session", "s1", lines=f"{FERRY}\n")
-    assert code == 0
-    assert "There is no session s1; it begins now." in out
-    code, out, _ = run(runner, "--json", "ask", AGAIN, "--session", "s1")
-    given = json.loads(out)
-    assert given["sessionId"] == "s1"
-    assert "Osprey" in given["standalone"]
-    code, out, _ = run(runner, "ask", FERRY, "--session", "a/b")
-    assert re.search("another name was begun: --session ses_", out)
-
-
 def test_a_question_that_fails_does_not_end_the_talk(runner: CliRunner) -> None:
-    code, out, err = run(runner, "chat", lines=f"{'x' * 4001}\n{FERRY}\n")
+    code, out, err = run(runner, "chat", typed=f"{'x' * 4001}\n{FERRY}\n")
     assert code == 1
     assert "the limit is 4,000" in err
     assert "2.6 million" in out
@@ -99,7 +69,7 @@ def test_ctrl_c_cancels_the_answer_and_not_the_talk(
         return answered(*given)
 
     monkeypatch.setattr(chat_cli, "_answered", interrupted)
-    code, out, _ = run(runner, "chat", lines=f"{AGAIN}\n{FERRY}\n")
+    code, out, _ = run(runner, "chat", typed=f"{AGAIN}\n{FERRY}\n")
     assert code == 0
     assert "Cancelled." in out
     assert "2.6 million" in out
@@ -135,22 +105,6 @@ def test_sessions_are_listed_shown_and_removed(runner: CliRunner) -> None:
 # --- answers ---------------------------------------------------------------------------------
 
 
-def test_answers_are_listed_and_shown(runner: CliRunner) -> None:
-    first, second = talk(runner, FERRY, AGAIN)
-    _, out, _ = run(runner, "answers", "--json", "--limit", "1")
-    (one,) = json.loads(out)["items"]
-    assert (one["id"], one["question"], one["stale"]) == (second["id"], AGAIN, False)
-    assert first["id"].removeprefix("ans_")[:12] in run(runner, "answers")[1]
-    _, out, _ = run(runner, "answers", "show", "last", "--json")
-    assert json.loads(out)["id"] == second["id"]
-    _, out, _ = run(runner, "answers", "show", first["id"])
-    assert out.startswith(FERRY)
-    assert "2.6 million" in out
-    code, _, err = run(runner, "answers", "show", "ans_nobody")
-    assert code == 1
-    assert "there is no answer 'ans_nobody'" in err
-
-
 def test_an_answer_is_verified_again(runner: CliRunner, home: Path) -> None:
     (given,) = talk(runner, FERRY)
     code, out, _ = run(runner, "answers", "verify", given["id"])
@@ -167,23 +121,6 @@ def test_an_answer_is_verified_again(runner: CliRunner, home: Path) -> None:
     code, out, _ = run(runner, "answers", "verify", "last", "--json")
     body = json.loads(out)
     assert (code, body["stale"], body["citations"][0]["standing"]) == (1, True, "gone")
-
-
-def test_an_answer_is_exported(runner: CliRunner, tmp_path: Path) -> None:
-    talk(runner, FERRY)
-    _, out, _ = run(runner, "answers", "export", "last", "--verdicts")
-    assert out.startswith(f"# {FERRY}\n")
-    assert "[^1]: quoted" in out
-    path = tmp_path / "out.bib"
-    words = ("answers", "export", "last", "--format", "bibtex", "-o", path)
-    assert run(runner, *words)[:2] == (0, "")
-    assert path.read_text(encoding="utf-8").startswith("@misc{")
-    _, out, _ = run(runner, "answers", "export", "last", "--format", "csl-json")
-    assert json.loads(out)[0]["title"] == "The ferry"
-    _, out, _ = run(runner, "answers", "export", "last", "--style", "title", "--json")
-    body = json.loads(out)
-    assert body["format"] == "markdown"
-    assert "\\[The ferry\\]" in body["text"]
 
 
 def test_ask_goes_on_with_a_session_and_writes_anew_when_told(runner: CliRunner) -> None:

@@ -8,9 +8,10 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from tests.serve.conftest import run
 from typer.testing import CliRunner
 
-from wellread.serve.cli import app, check_cli
+from wellread.serve.cli import check_cli
 from wellread.testing.embedding import ReadableEmbedder
 
 FERRY = "The ferry Osprey was bought for 2.6 million euros in 2021."
@@ -37,13 +38,6 @@ def readable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check_cli, "open_embedder", lambda *_: ReadableEmbedder())
 
 
-def run(runner: CliRunner, *words: str | Path, stdin: str = "") -> tuple[int, str, str]:
-    result = runner.invoke(app, [str(word) for word in words], input=stdin)
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
-
-
 def test_signs_quotes_reasons_and_counts(filled: CliRunner, draft: Path) -> None:
     code, out, _ = run(filled, "check", draft)
     assert code == 1
@@ -59,9 +53,9 @@ def test_signs_quotes_reasons_and_counts(filled: CliRunner, draft: Path) -> None
 
 
 def test_everything_borne_out_ends_with_0(filled: CliRunner) -> None:
-    code, out, _ = run(filled, "check", "-", "--against", "town", stdin=FERRY)
+    code, out, _ = run(filled, "check", "-", "--against", "town", typed=FERRY)
     assert (code, out.count("❞")) == (0, 2)
-    code, _, _ = run(filled, "check", "-", "--against", "nature", stdin=FERRY)
+    code, _, _ = run(filled, "check", "-", "--against", "nature", typed=FERRY)
     assert code == 1
 
 
@@ -90,7 +84,7 @@ def test_strict_fails_what_nobody_has_judged(
     source = tmp_path / "source.txt"
     source.write_text("The council approved the third turbine.", encoding="utf-8")
     words = ["check", "-", "-a", str(source), *(["--strict"] if strict else [])]
-    code, out, _ = run(runner, *words, stdin="The council approved the third turbine in Skerrick.")
+    code, out, _ = run(runner, *words, typed="The council approved the third turbine in Skerrick.")
     assert "· The council" in out
     assert code == int(strict)
 

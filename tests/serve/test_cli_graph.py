@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import pytest
+from tests.serve.conftest import run
 from typer.testing import CliRunner
 
 from wellread.ingest.joining.mention_linking import link_mentions
 from wellread.ingest.run import add
 from wellread.kb import open_kb
-from wellread.serve.cli import app
 from wellread.testing.embedding import ReadableEmbedder
 
 FERRY = """---
@@ -63,13 +62,6 @@ def commons(home: Path, tmp_path: Path) -> Path:
     return home
 
 
-def run(runner: CliRunner, *words: str) -> tuple[int, str, str]:
-    result = runner.invoke(app, list(words))
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
-
-
 def test_an_entity_is_shown_with_relations_and_mentions(runner: CliRunner, commons: Path) -> None:
     code, out, _ = run(runner, "show", "entity", "white ferry")
     assert code == 0
@@ -83,22 +75,3 @@ def test_an_entity_is_shown_with_relations_and_mentions(runner: CliRunner, commo
     assert "Named in 2 documents, 2 times" in out
     assert re.search(r"1× Harbour news +2025-03-04 +§ Harbour news › Repairs", out)
     assert "Everyone waits here for the Ferry Kittiwake." in out
-
-
-def test_relations_are_read_from_the_other_end(runner: CliRunner, commons: Path) -> None:
-    code, out, _ = run(runner, "show", "entity", "long-pier", "-c", "harbour")
-    assert code == 0
-    assert re.search(r"^← moors_at +Ferry Kittiwake +kittiwake *$", out, re.MULTILINE)
-
-
-def test_what_is_not_there_names_what_looks_like_it(runner: CliRunner, commons: Path) -> None:
-    code, out, err = run(runner, "show", "entity", "Kitiwake ferry")
-    assert (code, out) == (1, "")
-    assert "no entity is called 'Kitiwake ferry' (similar names: Ferry Kittiwake" in err
-    code, out, err = run(runner, "show", "entity", "zzzz", "--json")
-    assert code == 1
-    assert json.loads(err)["error"] == "not_found"
-    assert json.loads(err)["hint"] == "`wellread show entity` lists what is there"
-    code, _, err = run(runner, "show", "entity", "kittiwake", "-c", "atlantis")
-    assert code == 1
-    assert "no collection named 'atlantis'" in err

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.serve.conftest import printed
 from typer.testing import CliRunner
 
 from wellread.serve.cli import app
@@ -20,16 +21,8 @@ def harbour(runner: CliRunner, harbour_home: Path, monkeypatch: pytest.MonkeyPat
     return runner
 
 
-def run(runner: CliRunner, *words: str) -> str:
-    result = runner.invoke(app, list(words))
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == 0, result.stderr
-    return result.stdout
-
-
 def told(runner: CliRunner, *words: str) -> Any:
-    return json.loads(run(runner, *words, "--json"))
+    return json.loads(printed(runner, *words, "--json"))
 
 
 def failed(runner: CliRunner, *words: str) -> str:
@@ -39,14 +32,14 @@ def failed(runner: CliRunner, *words: str) -> str:
 
 
 def test_search_within_limits_and_the_context_of_what_it_finds(harbour: CliRunner) -> None:
-    out = run(harbour, "search", "anchors on hook", "--mode", "text", "--limit", "1")
+    out = printed(harbour, "search", "anchors on hook", "--mode", "text", "--limit", "1")
     known = re.search(r"psg_[0-9a-f]{8}\b", out)
     assert known
     assert "§ Handbook › Anchors" in out
     body = told(harbour, "search", "ferry prize", "--field", "sectors=food", "--author", "tarn")
     assert [one["title"] for one in body["results"]] == ["Bakery wins prize for rye bread"]
     assert body["limits"]["authors"] == ["Jon Tarn"]
-    around = run(harbour, "show", "passage", known[0], "--before", "1", "--after", "0")
+    around = printed(harbour, "show", "passage", known[0], "--before", "1", "--after", "0")
     assert "Handbook  passage 2 of 5" in around
     assert "Ropes of pattern 6 hang in the shed on hook 6." in around
     assert "Lamps" not in around
@@ -54,28 +47,28 @@ def test_search_within_limits_and_the_context_of_what_it_finds(harbour: CliRunne
 
 
 def test_search_without_words_lists_the_newest(harbour: CliRunner) -> None:
-    out = run(harbour, "search", "--speaker", "holm", "--limit", "1")
+    out = printed(harbour, "search", "--speaker", "holm", "--limit", "1")
     assert "Harbour meeting, 00:10 · Ana Holm" in out
     assert "“We will measure the noise in April. The bakery has offered bread.”" in out
-    out = run(harbour, "search", "--topic", "harbour", "--from", "2026", "--limit", "2")
+    out = printed(harbour, "search", "--topic", "harbour", "--from", "2026", "--limit", "2")
     assert re.search(r"^1\. Ferry Osprey back in service.*article, 2026-03-20", out, re.MULTILINE)
     assert "the newest of 5 documents" in out
-    assert "Nothing there within these limits." in run(harbour, "search", "--to", "2001")
+    assert "Nothing there within these limits." in printed(harbour, "search", "--to", "2001")
     assert "nothing to look for" in failed(harbour, "search")
     assert "similar: Ben Reed" in failed(harbour, "search", "x", "--speaker", "Ben Rede")
     assert "dimension=value" in failed(harbour, "search", "x", "--field", "food")
 
 
 def test_documents_and_media_are_listed_in_pages(harbour: CliRunner) -> None:
-    out = run(harbour, "show", "document", "--order", "title", "--limit", "1", "--offset", "1")
+    out = printed(harbour, "show", "document", "--order", "title", "--limit", "1", "--offset", "1")
     assert re.search(
         r"^no date +transcript +harbour +Captions +1 +doc_[0-9a-f]{8} *$", out, re.MULTILINE
     )
     assert "2 to 2 of 9 documents" in out
-    assert "No documents: there are 9" in run(harbour, "show", "document", "--offset", "9")
+    assert "No documents: there are 9" in printed(harbour, "show", "document", "--offset", "9")
     body = told(harbour, "show", "document", "--kind", "article", "--language", "en")
     assert [one["title"] for one in body["items"]] == ["Bakery wins prize for rye bread"]
-    out = run(harbour, "show", "recording", "-c", "harbour")
+    out = printed(harbour, "show", "recording", "-c", "harbour")
     assert re.search(
         r"^2026-03-01 +1:00:06 +Harbour meeting +Ana Holm, Ben Reed,", out, re.MULTILINE
     )
@@ -84,7 +77,7 @@ def test_documents_and_media_are_listed_in_pages(harbour: CliRunner) -> None:
 
 
 def test_a_document_is_shown_with_facts_and_text(harbour: CliRunner) -> None:
-    out = run(harbour, "show", "document", "Handbook")
+    out = printed(harbour, "show", "document", "Handbook")
     assert re.search(r"^doc_[0-9a-f]+ · page · ", out, re.MULTILINE)
     assert "Ropes of pattern 6 hang in the shed on hook 6." in out
     assert told(harbour, "show", "document", "Handbook")["text"] in out
@@ -92,15 +85,15 @@ def test_a_document_is_shown_with_facts_and_text(harbour: CliRunner) -> None:
 
 
 def test_a_transcript_whole_or_in_part(harbour: CliRunner) -> None:
-    out = run(harbour, "show", "recording", "harbour meeting")
+    out = printed(harbour, "show", "recording", "harbour meeting")
     assert "1:00:06 · 4 of 4 turns" in out
     assert re.search(r"^00:06  Ben Reed *\nThe new engine is loud\. *$", out, re.MULTILINE)
-    out = run(
+    out = printed(
         harbour, "show", "recording", "harbour", "--from", "0:06", "--to", "10", "--speaker", "ana"
     )
     assert "1 of 4 turns" in out
     assert "Ben Reed" not in out
-    assert "Nothing is said there." in run(
+    assert "Nothing is said there." in printed(
         harbour, "show", "recording", "captions", "--from", "1:00"
     )
     body = told(harbour, "show", "recording", "harbour meeting", "--to", "0:05")
@@ -110,17 +103,35 @@ def test_a_transcript_whole_or_in_part(harbour: CliRunner) -> None:
 
 
 def test_a_timeline_has_bars_and_entries(harbour: CliRunner) -> None:
-    out = run(harbour, "show", "timeline", "harbour", "--by", "month")
+    out = printed(harbour, "show", "timeline", "harbour", "--by", "month")
     assert re.search(r"^harbour  collection *$", out, re.MULTILINE)
     assert re.search(r"^2026-01  1 █{15}$", out, re.MULTILINE)
     assert re.search(r"^2026-02  2 █{30}$", out, re.MULTILINE)
     assert "2026-01-05  Ferry Osprey breaks down  2 news, to 2026-03-20" in out
     assert "3 without a date are not shown" in out
-    out = run(harbour, "show", "timeline", "Osprey", "--limit", "1")
+    out = printed(harbour, "show", "timeline", "Osprey", "--limit", "1")
     assert "Osprey  entity  in harbour" in out
     assert "“The ferry Osprey is back in service with a new engine.”" in out
     assert "and 1 older (--limit" in out
     body = told(harbour, "show", "timeline", "rye bread", "--as", "story")
     assert (body["taken"], body["entries"][0]["kind"]) == ("story", "news")
-    assert "Nothing with a date" in run(harbour, "show", "timeline", "hills", "--to", "2001")
+    assert "Nothing with a date" in printed(harbour, "show", "timeline", "hills", "--to", "2001")
     assert "similar names: harbour" in failed(harbour, "show", "timeline", "harbor")
+
+
+def test_stories_are_listed_found_and_told(harbour: CliRunner) -> None:
+    listed = told(harbour, "show", "story")["items"]
+    (ferry,) = (one for one in listed if one["title"].startswith("Ferry Osprey"))
+    (found,) = told(harbour, "show", "story", "-q", "new engine of the ferry Osprey")["items"]
+    assert (found["id"], found["items"], found["firstAt"]) == (
+        (ferry["id"], 2, "2026-01-05T00:00:00Z")
+    )
+    assert "1. Ferry Osprey" in printed(harbour, "show", "story", "--query", "engine of the ferry")
+    out = printed(harbour, "show", "story", ferry["id"][:10])
+    assert "2 news items, 1 source, 2026-01-05 to 2026-03-20" in out
+    assert "2026-03-20  Ferry Osprey back in service" in out
+    assert len(told(harbour, "show", "story", ferry["id"], "--limit", "1")["news"]) == 1
+    assert told(harbour, "show", "story", "--from", "2027")["items"] == []
+    assert "several stories" in failed(harbour, "show", "story", "sty_")
+    assert "no story" in failed(harbour, "show", "story", "sty_none")
+    assert "no collection named 'sport'" in failed(harbour, "show", "story", "-c", "sport")

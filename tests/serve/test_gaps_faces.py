@@ -7,6 +7,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from tests.serve.conftest import printed, run
 from typer.testing import CliRunner
 
 from wellread.ask.answer import answer, final
@@ -29,12 +30,6 @@ async def asked(kb: KnowledgeBase) -> KnowledgeBase:
     for text in (KEEPER, BUILT, KEEPER):
         await final(answer(kb, Question(text=text)))
     return kb
-
-
-def run(runner: CliRunner, *args: str) -> str:
-    done = runner.invoke(app, list(args))
-    assert done.exit_code == 0, done.output
-    return done.output
 
 
 # --- REST ----------------------------------------------------------------------------------------
@@ -87,32 +82,7 @@ async def test_asking_again_by_rest(
     assert (await client.get(f"/answers/{closed[0]['answerId']}")).status_code == 200
 
 
-async def test_patterns_by_rest(asked: KnowledgeBase, client: httpx.AsyncClient) -> None:
-    body = (await client.get("/api/questions/patterns")).json()
-    assert (body["asked"], body["unanswered"]) == (3, 3)
-    assert [(one["question"], one["asked"]) for one in body["often"]] == [(KEEPER, 2)]
-    assert (await client.get("/api/questions/patterns?to=2001")).json()["asked"] == 0
-
-
 # --- pages ---------------------------------------------------------------------------------------
-
-
-async def test_the_pages_show_it_and_change_it(
-    asked: KnowledgeBase, client: httpx.AsyncClient
-) -> None:
-    listed = (await client.get("/gaps")).text
-    assert 'href="/gaps/c1"' in listed
-    assert "lighthouse" in listed
-    shown = (await client.get("/gaps/c1")).text
-    assert KEEPER in shown
-    assert "To be written." in shown
-    done = await client.post("/gaps/c1/status", data={"status": "closed", "cluster": "c1"})
-    assert (done.status_code, done.headers["location"]) == (303, "/gaps/c1")
-    assert "Closed by hand" in (await client.get("/gaps/c1")).text
-    assert "To be written." not in (await client.get("/gaps/c1")).text
-    assert KEEPER in (await client.get("/gaps/patterns")).text
-    again = await client.post("/gaps/ask")
-    assert again.headers["location"] == "/library/jobs"
 
 
 # --- command line --------------------------------------------------------------------------------
@@ -122,28 +92,28 @@ async def test_the_pages_show_it_and_change_it(
 def test_the_command_lists_shows_plans_suggests_and_asks(
     runner: CliRunner, home: Path, town: Path, tmp_path: Path
 ) -> None:
-    run(runner, "add", str(town), "-c", "town")
-    assert "No gaps" in run(runner, "gaps")
-    run(runner, "ask", KEEPER)
-    run(runner, "ask", KEEPER)
-    (one,) = json.loads(run(runner, "--json", "gaps"))["items"]
+    printed(runner, "add", str(town), "-c", "town")
+    assert "No gaps" in printed(runner, "gaps")
+    printed(runner, "ask", KEEPER)
+    printed(runner, "ask", KEEPER)
+    (one,) = json.loads(printed(runner, "--json", "gaps"))["items"]
     assert (one["id"], one["asked"]) == ("c1", 2)
-    assert "asked 2 times" in run(runner, "gaps", "c1")
-    assert "1 question: planned" in run(runner, "gaps", "c1", "--set", "planned")
-    assert "planned" in run(runner, "gaps", "--status", "planned")
-    assert "No gaps" in run(runner, "gaps", "--status", "closed")
+    assert "asked 2 times" in printed(runner, "gaps", "c1")
+    assert "1 question: planned" in printed(runner, "gaps", "c1", "--set", "planned")
+    assert "planned" in printed(runner, "gaps", "--status", "planned")
+    assert "No gaps" in printed(runner, "gaps", "--status", "closed")
     out = tmp_path / "entry.md"
-    assert str(out) in run(runner, "gaps", "c1", "--suggest", "-o", str(out)).replace("\n", "")
+    assert str(out) in printed(runner, "gaps", "c1", "--suggest", "-o", str(out)).replace("\n", "")
     assert out.read_text("utf-8").startswith("---\nid: ")
     assert runner.invoke(app, ["gaps", "c1", "--suggest", "--out", str(out)]).exit_code == 1
-    assert "To be written." in run(runner, "gaps", "1", "--suggest")
+    assert "To be written." in printed(runner, "gaps", "1", "--suggest")
     file = tmp_path / "lighthouse.md"
     file.write_text(LIGHTHOUSE, encoding="utf-8")
-    told = run(runner, "add", str(file), "-c", "town")
+    _, _, told = run(runner, "add", str(file), "-c", "town")
     assert "1 open question asked again, 1 answered now" in told
-    assert "No gaps" in run(runner, "gaps")
-    assert "answered since" in run(runner, "gaps", "1")
-    run(runner, "gaps", "c1", "--set", "open")
-    assert "answered" in run(runner, "gaps", "c1", "--ask")
-    assert "asked" in run(runner, "gaps", "--patterns")
-    assert "re-ask" in run(runner, "jobs")
+    assert "No gaps" in printed(runner, "gaps")
+    assert "answered since" in printed(runner, "gaps", "1")
+    printed(runner, "gaps", "c1", "--set", "open")
+    assert "answered" in printed(runner, "gaps", "c1", "--ask")
+    assert "asked" in printed(runner, "gaps", "--patterns")
+    assert "re-ask" in printed(runner, "jobs")

@@ -90,18 +90,6 @@ def test_a_page_is_announced_once_however_many_boxes_it_has() -> None:
     assert page.locator.label == "p. 1"
 
 
-def test_speech_shows_every_change_of_speaker_and_the_time_now_and_then() -> None:
-    times = [TimeMark(start=place, end=place + 1, begin=10.0 * place) for place in range(8)]
-    turns = [
-        SpeakerMark(start=0, end=2, speaker="Ana"),
-        SpeakerMark(start=2, end=8, speaker="Ben"),
-    ]
-    page = page_of(document("abcdefgh", *times, *turns, media_url="https://v.example/x"), None)
-    assert labels(page) == ["00:00 · Ana", "00:20 · Ben", "00:50"]
-    links = [mark.link for block in page.blocks for mark in block.landmarks]
-    assert links == [f"https://v.example/x?t={second}s" for second in (0, 20, 50)]
-
-
 def test_only_web_links_are_offered() -> None:
     doc = document("text", TimeMark(start=0, end=4, begin=1.0), media_url="javascript:alert(1)//")
     page = page_of(doc, Span(start=0, end=4))

@@ -22,9 +22,7 @@ from typer.testing import CliRunner
 from wellread.config import ResearchSettings
 from wellread.errors import StoreError
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.research.research import usual_limits
 from wellread.serve.cli import app, research_cli
-from wellread.serve.features.researching import short_limits
 from wellread.store.catalogue.asking.research_records import ResearchRun
 from wellread.testing.embedding import ReadableEmbedder
 
@@ -126,18 +124,6 @@ def test_a_plan_is_edited(runner: CliRunner, home: Path, monkeypatch: pytest.Mon
     ]
 
 
-def test_the_plan_alone(runner: CliRunner, home: Path) -> None:
-    code, out, _ = run(runner, ASKED, "--plan")
-    assert code == 0
-    assert "anchors" in out
-    code, out, _ = run(runner, ASKED, "--plan", "--json")
-    body = json.loads(out)
-    assert [one["kind"] for one in body["facets"]] == ["question", "side", "side"]
-    assert (body["model"], body["cost"], body["priced"]) == ("", 0.0, True)
-    assert body["searches"] >= 3
-    assert kept(home) == []
-
-
 def test_json_is_the_report_and_events_are_lines(runner: CliRunner) -> None:
     code, out, err = run(runner, ASKED, "--json")
     assert (code, err) == (0, "")
@@ -155,40 +141,6 @@ def test_json_is_the_report_and_events_are_lines(runner: CliRunner) -> None:
     assert lines[-1]["event"] == "report"
     assert lines[-1]["data"]["id"] == lines[0]["data"]["id"]
     assert lines[-1]["data"]["answer"]["answer"] == report["answer"]["answer"]
-
-
-def test_limits_and_filters_are_passed_on(runner: CliRunner, home: Path) -> None:
-    words = ("--rounds", "2", "--seconds", "9", "--searches", "1", "--dollars", "0.5")
-    scope = ("--topic", "harbour", "--speaker", "Ben Reed", "--from", "2026-01", "--to", "2026-12")
-    code, out, _ = run(runner, ASKED, *words, "-c", "harbour", "--json")
-    report = json.loads(out)
-    assert code == 0
-    assert (report["stopped"], report["searches"]) == ("budget", 1)
-    assert "budget was used up" in report["warning"]
-    run(runner, ASKED, *scope)
-    scoped, limited = kept(home)
-    limits = limited.request.limits
-    assert (limits.rounds, limits.seconds, limits.searches, limits.dollars) == (2, 9, 1, 0.5)
-    filters = scoped.request.question.filters
-    assert (filters.collections, filters.speakers) == (("harbour",), ("Ben Reed",))
-    assert filters.published_from is not None
-    assert run(runner, ASKED, "-c", "sea")[0] == 1
-    assert run(runner, ASKED, "--rounds", "11")[0] == 2
-
-
-def test_the_report_as_a_file(runner: CliRunner, tmp_path: Path) -> None:
-    file = tmp_path / "report.md"
-    code, _, err = run(runner, ASKED, "--out", file)
-    assert code == 0
-    assert "Written to" in err
-    text = file.read_text(encoding="utf-8")
-    assert text.startswith("# Compare ropes and anchors\n")
-    assert "## Anchors" in text
-    assert re.search(r"^\d\. \[?Handbook.* – page", text, re.MULTILINE)
-    assert re.search(r"\*\d searches in 2 rounds, .*; ended since there was nothing more", text)
-    file.unlink()
-    assert run(runner, "--show", "last", "-o", file)[0] == 0
-    assert file.read_text(encoding="utf-8") == text
 
 
 def test_runs_are_listed_and_shown(runner: CliRunner) -> None:
@@ -264,18 +216,6 @@ def test_a_second_ctrl_c_stops_and_the_run_goes_on_later(
     code, out, _ = run(runner, "--resume", name)
     assert code == 0
     assert "it was cancelled" in out
-
-
-@pytest.mark.usefixtures("interruptible")
-def test_a_run_that_nobody_works_on_is_cancelled_at_once(
-    runner: CliRunner, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ResearchSettings, "side_by_side", 1)
-    interrupting(SearchGate(monkeypatch, free=1), times=2)
-    run(runner, ASKED)
-    code, out, _ = run(runner, "--cancel", "last")
-    assert (code, "is cancelled" in out) == (0, True)
-    assert kept(home)[0].state == "cancelled"
 
 
 def test_a_run_at_work_is_asked_to_stop_and_taken_up_by_nobody_else(
@@ -384,24 +324,3 @@ def test_ask_in_deep_mode_is_a_short_research(runner: CliRunner, home: Path) -> 
     ]
     assert ask(runner, ASKED, "--mode", "deep", "--explain")[0] == 1
     assert ask(runner, ASKED, "--mode", "deep", "--sources-only")[0] == 1
-
-
-def test_auto_is_one_search_and_says_what_would_look_wider(runner: CliRunner, home: Path) -> None:
-    _, out, _ = ask(runner, ASKED)
-    assert f"Note: wellread research '{ASKED}' would look wider." in out
-    assert "\nRopes\n" not in out
-    assert "would look wider" not in ask(runner, ASKED, "--mode", "quick")[1]
-    assert "would look wider" not in ask(runner, "How long is the engine loud?")[1]
-    assert "look wider" not in ask(runner, ASKED, "--json")[1]
-    assert kept(home) == []
-
-
-def test_lower_limits_of_the_settings_hold_for_short_ones_too(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("WELLREAD_RESEARCH_ROUNDS", "1")
-    monkeypatch.setenv("WELLREAD_RESEARCH_SEARCHES", "7")
-    with open_kb(home, embedder=ReadableEmbedder()) as kb:
-        short = short_limits(kb)
-        assert (short.rounds, short.seconds, short.searches) == (1, 20.0, 7)
-        assert usual_limits(kb).seconds == 60.0

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import socket
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,7 +17,6 @@ pytest.importorskip("opentelemetry.sdk")
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from wellread.errors import SettingsError
 from wellread.kb import KnowledgeBase
 from wellread.serve.server.app import create_app
 from wellread.values.calls import Call, Work, watched_by
@@ -114,15 +111,6 @@ async def test_no_span_holds_words_of_a_question_or_a_source(
         assert word not in sent
 
 
-async def test_the_log_names_the_trace(
-    kb: KnowledgeBase, collector: Collector, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level(logging.INFO, "wellread.serve.guards.refusals"):
-        await asked(traced(kb, collector.url), QUESTION, traceparent=CALLER)
-    (line,) = [one for one in caplog.records if one.name.endswith("refusals")]
-    assert vars(line)["trace"] == CALLER.split("-")[1]
-
-
 async def test_a_collector_that_is_gone_costs_no_answer(kb: KnowledgeBase) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
@@ -142,15 +130,3 @@ def test_a_call_of_a_model_is_told_without_its_words(kb: KnowledgeBase) -> None:
     assert told[0].seconds == 0.5
     assert told[0].facts["input_tokens"] == 7
     assert [one.facts["error"] for one in told] == ["", "timed out"]
-
-
-def test_without_the_package_its_name_is_told(
-    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in [name for name in sys.modules if name.split(".")[0] == "opentelemetry"]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.delitem(sys.modules, "wellread.serve.server.traces", raising=False)
-    monkeypatch.setitem(sys.modules, "opentelemetry", None)
-    with pytest.raises(SettingsError, match="not installed") as caught:
-        traced(kb, "http://127.0.0.1:4318")
-    assert "wellread[otel]" in str(caught.value.hint)

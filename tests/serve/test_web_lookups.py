@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
 import httpx
 import lxml.html
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from tests.serve.conftest import BASE_URL
+from tests.serve.conftest import client_of
 
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.server.app import create_app
-from wellread.serve.web.charts import bar_chart
 from wellread.serve.web.neighbourhoods import (
-    NODE_HEIGHT,
-    NODE_WIDTH,
     neighbourhood,
-    rings,
 )
 from wellread.testing.embedding import ReadableEmbedder
 
@@ -42,8 +35,7 @@ HOSTILE = '<img src=x onerror="alert(1)">'
 
 
 def over(kb: KnowledgeBase) -> httpx.AsyncClient:
-    transport = httpx.ASGITransport(create_app(kb), raise_app_exceptions=False)
-    return httpx.AsyncClient(transport=transport, base_url=BASE_URL)
+    return client_of(create_app(kb))
 
 
 @pytest.fixture
@@ -163,15 +155,6 @@ async def test_a_page_has_the_data_of_its_route(
     assert body == await got(harbour, api, **params)
 
 
-@pytest.mark.parametrize("name", ["harbour", "Osprey", "Ferry Osprey breaks down"])
-async def test_a_timeline_page_has_the_data_of_its_route(
-    harbour: httpx.AsyncClient, name: str
-) -> None:
-    form = {"kind": "", "unit": "", "from": "2026-01", "to": ""}
-    body = await got(harbour, "/timeline", name=name, format="json", **form)
-    assert body == await got(harbour, f"/api/topics/{name}/timeline", **{"from": "2026-01"})
-
-
 # --- what the pages show -----------------------------------------------------------------------
 
 
@@ -195,43 +178,6 @@ async def test_a_hit_shows_where_it_stands_and_why_it_was_found(
         (around,) = hit.xpath(".//a[starts-with(@href, '/search/context/')]/@href")
         beside = await page(harbour, around)
         assert texts(beside, "//mark") == [" ".join(one["quote"].split())]
-
-
-async def test_the_list_goes_on_with_the_same_search(harbour: httpx.AsyncClient) -> None:
-    limits: dict[str, Any] = {"collection": ["harbour", "harbour"], "author": ""}
-    found = await page(harbour, "/search", query="ferry engine", limit=1, **limits)
-    (after,) = found.xpath("//nav[@class='pager']/a[text()='Further results']/@href")
-    assert ("collection=harbour&collection=harbour" in after, "author" in after) == (True, False)
-    second = await page(harbour, f"/search{after}")
-    whole = await got(harbour, "/api/search", query="ferry engine", topic="harbour", limit=2)
-    assert texts(second, "//ol[@class='list']//h2") == [whole["results"][1]["title"]]
-    (before,) = second.xpath("//nav[@class='pager']/a[text()='Results before']/@href")
-    assert texts(await page(harbour, f"/search{before}"), "//ol//h2") == texts(found, "//ol//h2")
-
-
-async def test_an_entity_shows_who_names_it(harbour: httpx.AsyncClient) -> None:
-    body = await got(harbour, "/api/entities/Osprey")
-    found = await page(harbour, "/entities/Osprey")
-    assert body["mentions"]
-    assert texts(found, "//ul[@class='list']//blockquote") == [
-        " ".join(one["quote"].split()) for one in body["mentions"]
-    ]
-    assert texts(found, "//blockquote/mark") == [one["name"] for one in body["mentions"]]
-    assert "also called the white ferry" in words(found)
-
-
-async def test_a_timeline_leads_to_what_it_is_of(harbour: httpx.AsyncClient) -> None:
-    form = await page(harbour, "/timeline")
-    offered = set(form.xpath("//datalist[@id='names']/option/@value"))
-    assert {"harbour", "hills", "Osprey", "Ferry Osprey breaks down"} <= offered
-    entity = await page(harbour, "/timeline", name="Osprey")
-    assert entity.xpath("//h2/a/@href") == ["/entities/fleet%2Fosprey?collection=harbour"]
-    body = await got(harbour, "/api/topics/Osprey/timeline")
-    assert texts(entity, "//ol//h3") == [one["title"] for one in body["entries"]]
-    assert texts(entity, "//details//td") == [str(one["count"]) for one in body["periods"]]
-    late = await page(harbour, "/timeline?name=Osprey&from=2030")
-    (again,) = late.xpath("//p[@class='empty']/a/@href")
-    assert texts(await page(harbour, f"/timeline{again}"), "//ol//h3") == texts(entity, "//ol//h3")
 
 
 # --- hostile material --------------------------------------------------------------------------
@@ -276,42 +222,7 @@ async def test_what_the_material_says_is_shown_and_not_run(
 # --- charts ------------------------------------------------------------------------------------
 
 
-@given(st.lists(st.integers(0, 5_000), min_size=1, max_size=1_000))
-def test_bars_are_as_high_as_their_counts_and_stand_apart(counts: list[int]) -> None:
-    chart = bar_chart([(str(place), count) for place, count in enumerate(counts)])
-    if not any(counts):
-        assert chart is None
-        return
-    assert chart is not None
-    assert [bar.count for bar in chart.bars] == counts
-    assert counts[int(chart.peak)] == chart.most == max(counts)
-    for bar in chart.bars:
-        share = (chart.base - bar.top) / (chart.base - chart.top)
-        assert share == pytest.approx(bar.count / chart.most, abs=0.001)
-        assert 0 <= bar.left < bar.left + bar.width <= chart.width
-    for one, other in pairwise(chart.bars):
-        assert one.left + one.width < other.left
-    marked = [bar.middle for bar in chart.bars if bar.shown]
-    assert all(other - one >= 80 for one, other in pairwise(marked))
-
-
 # --- the drawing of a neighbourhood ------------------------------------------------------------
-
-
-@given(st.integers(0, 59), st.integers(0, 59), st.data())
-def test_no_two_nodes_overlap(near: int, far: int, data: st.DataObject) -> None:
-    first = [f"near {number}" for number in range(near)]
-    second = [f"far {number}" for number in range(min(far, 59 - near))]
-    angles = st.floats(-10, 10)
-    wanted = {name: data.draw(angles) for name in second if data.draw(st.booleans())}
-    layout = rings("centre", [first, second], wanted)
-    assert set(layout.places) == {"centre", *first, *second}
-    for (x, y), (other_x, other_y) in combinations(layout.places.values(), 2):
-        assert abs(x - other_x) >= NODE_WIDTH or abs(y - other_y) >= NODE_HEIGHT
-    for x, y in layout.places.values():
-        assert NODE_WIDTH / 2 <= x <= layout.width - NODE_WIDTH / 2
-        assert NODE_HEIGHT / 2 <= y <= layout.height - NODE_HEIGHT / 2
-    assert rings("centre", [first, second], wanted) == layout
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from mcp import Client
-from mcp.shared.exceptions import MCPError
 from tests.serve.mcp.conftest import chronicle, text_of
 
 from wellread.ingest.run import add
@@ -84,12 +83,6 @@ async def test_what_is_not_there_is_said_with_what_is(
         result = await client.call_tool("fetch", arguments)
     assert result.is_error
     assert said in text_of(result)
-
-
-async def test_an_unknown_tool_is_an_error_of_the_protocol(client: Client) -> None:
-    async with client:
-        with pytest.raises(MCPError, match=r"no tool 'delete'; there are search, fetch"):
-            await client.call_tool("delete", {})
 
 
 # --- opening ---------------------------------------------------------------------------------
@@ -194,22 +187,6 @@ async def test_a_text_is_checked_against_what_is_stored(client: Client) -> None:
     assert "It carries ninety passengers." in {one["quote"] for one in facts["citations"]}
     assert facts["sentences"][1]["reason"]
     assert json.loads(text_of(result)) == facts
-
-
-async def test_of_a_long_text_as_much_is_checked_as_fits(
-    long_client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("wellread.serve.mcp.tool_calls.MOST_TOKENS", 4_000)
-    text = " ".join(
-        f"In the year {1000 + n} the mill ground {n + 7} sacks of barley." for n in range(32)
-    )
-    async with long_client:
-        result = await long_client.call_tool("check_text", {"text": text})
-        facts = result.structured_content
-        rest = await call(long_client, "check_text", text=text.removeprefix(facts["answer"]))
-    assert 0 < len(facts["sentences"]) == 32 - facts["leftOut"] < 32
-    assert text.startswith(facts["answer"])
-    assert rest["sentences"][0]["text"] not in facts["answer"]
 
 
 # --- planted orders --------------------------------------------------------------------------

@@ -15,7 +15,6 @@ from markdown_it import MarkdownIt
 from wellread.ask.deliver.cite import marker
 from wellread.config import Style
 from wellread.serve.openai.answer_markdown import (
-    MOST_ROWS,
     AnswerMarkdown,
     Shown,
     address,
@@ -31,7 +30,6 @@ from wellread.values.answers import (
     Confidence,
     Conflict,
     Sentence,
-    Table,
     Verdict,
     VerdictName,
     View,
@@ -259,25 +257,6 @@ def test_an_answer_that_is_not_kept_links_no_proof() -> None:
     assert made.text.endswith("*Confidence 0.41 (low) · answered by extractive*")
     assert earlier_turn("q", made.text).answer == "It sank."
     assert earlier_turn("q", made.text).answer_id == ""
-
-
-def test_what_was_counted_is_not_flagged_but_a_table_that_is_longer_is_shown() -> None:
-    rows = tuple((str(number), "x|y") for number in range(MOST_ROWS + 2))
-    table = Table(columns=("no", "of"), rows=rows, documents=((),) * len(rows), method="counted")
-    unread = Verdict(name=VerdictName.NOT_CHECKED, method="catalogue", score=1.0)
-    base = simple()
-    counted = replace(
-        base,
-        answered_by="catalogue",
-        table=table,
-        sentences=(replace(base.sentences[0], verdict=unread),),
-    )
-    text = written(counted).text
-    assert "*(not checked)*" not in text
-    assert f"| {MOST_ROWS - 1} | x\\|y |" in text
-    assert f"| {MOST_ROWS} |" not in text
-    assert "2 rows more are in `wellread.table`" in text
-    assert "| 0 |" not in written(replace(counted, table=replace(table, rows=rows[:1]))).text
 
 
 @pytest.mark.parametrize(
