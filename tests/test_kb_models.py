@@ -9,7 +9,7 @@ import pytest
 
 from wellread import kb as kb_module
 from wellread.config import EmbeddingSettings
-from wellread.errors import ModelError, StoreError
+from wellread.errors import ModelError
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Embedder, LanguageModel, Prompt
 from wellread.testing.embedding import ReadableEmbedder
@@ -68,10 +68,6 @@ async def test_a_model_that_cannot_be_opened_fails_when_it_is_called(
         assert model is not None
         with pytest.raises(ModelError, match="OPENAI_API_KEY"):
             await collect(model, PROMPT)
-
-
-def refuse(call: object) -> None:
-    raise StoreError("the disk is full")
 
 
 class Slow(ReadableReader):

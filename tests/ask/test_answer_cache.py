@@ -153,15 +153,6 @@ async def test_other_settings_make_other_answers(home: Path, sections: Overrides
         assert (await ask(kb)).cached
 
 
-async def test_another_model_is_asked_itself(home: Path) -> None:
-    with opened(home) as kb:
-        await ask(kb)
-    with opened(home, ScriptedModel([GOOD], identity="one:model")) as kb:
-        assert (await ask(kb)).answered_by == "one:model"
-    with opened(home, ScriptedModel([GOOD], identity="two:model")) as kb:
-        assert (await ask(kb)).answered_by == "two:model"
-
-
 # --- never stale -----------------------------------------------------------------------------
 
 

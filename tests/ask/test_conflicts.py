@@ -1,8 +1,7 @@
 """Disagreements: every view is shown with its source, and none is claimed where there is none."""
 
 from collections.abc import Sequence
-from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,19 +51,6 @@ def told(question: str, evidence: Sequence[Evidence]) -> Told:
     )
 
 
-def dated(evidence: list[Evidence], *years: int) -> list[Evidence]:
-    return [
-        replace(
-            piece,
-            hit=replace(
-                piece.hit,
-                document=replace(piece.hit.document, published_at=datetime(year, 5, 1, tzinfo=UTC)),
-            ),
-        )
-        for piece, year in zip(evidence, years, strict=True)
-    ]
-
-
 def test_two_numbers_for_one_thing_are_both_shown() -> None:
     found = told(HOMES, evidence_of(CURRENT, HERALD))
     assert set(found.views) == {CURRENT, HERALD}
@@ -101,6 +87,11 @@ def test_different_bearers_of_a_name_are_no_conflict() -> None:
             "Fernhill, Halden County is a town. The population of Fernhill was 731 in 2020.",
         ),
     )
+    assert found.views == ()
+
+
+def test_sources_that_agree_are_no_conflict() -> None:
+    found = told(HOMES, evidence_of(CURRENT, "In the Oldwick outage 310 homes lost power."))
     assert found.views == ()
 
 

@@ -49,6 +49,12 @@ def views(question: str, evidence: Sequence[Evidence]) -> list[str]:
     return [view[0].text for view in found.views] if found else []
 
 
+def test_counts_of_one_event_differ_whatever_words_tell_of_it() -> None:
+    flood = COURIER.replace("the river came into", "the flood was in")
+    found = views(CELLARS, reports(flood, GAZETTE))
+    assert {text[:12] for text in found} == {"By the count", "Nearly 90 ce"}
+
+
 def test_counts_of_two_events_do_not_differ() -> None:
     flood = COURIER.replace("the river came into", "the flood was in")
     other_day = GAZETTE.replace("3 March", "21 February")

@@ -214,12 +214,6 @@ async def test_the_limits_of_the_question_are_a_border(home: Home) -> None:
         assert not similar_questions(kb, ASKED, Like(collections=("else",)))
 
 
-async def test_it_can_be_switched_off(home: Home) -> None:
-    await home.correct()
-    home.settings = {"features": {"corrections": False}}
-    assert (await home.ask()).answered_by != BEFORE
-
-
 async def test_the_last_word_counts_and_a_removed_one_does_not(home: Home) -> None:
     given = await home.correct()
     with home.opened() as kb:
@@ -361,18 +355,6 @@ async def test_it_expires_when_its_source_is_removed(home: Home) -> None:
     assert kept is not None
     assert "removed" in kept.expired
     assert RIGHT not in (await home.ask()).text
-
-
-async def test_what_an_answer_quotes_is_what_a_rating_rests_on(home: Home) -> None:
-    told = await home.asked()
-    given = home.give(told, score=90)
-    home.put("guide.md", GUIDE.replace("12 crowns", "14 crowns"))
-    home.take_in()
-    with home.opened() as kb:
-        kept = kb.catalogue.feedback.get(given.id)
-        assert kept is not None
-        assert kept.expired
-        assert not kb.catalogue.notices.of("mara"), "nothing was put right"
 
 
 KILLED = """

@@ -35,12 +35,10 @@ def cited(reply: str) -> list[tuple[str, tuple[str, ...]]]:
         "【e1†L3-L9】【e3†source】",
         "[Source: e1, e3]",
         "([e1], [e3])",
-        "[[e1]][[e3]]",
         "[^e1][^e3]",
         "[e1](#e1) [e3](https://example.org/a_b)",
         "[e1, p. 5; e3, p. 7]",
         "**[e1][e3]**",
-        "`[e1]` `[e3]`",
         "<sup>[e1]</sup><sup>[e3]</sup>",
         r"\[e1\]\[e3\]",
     ],
@@ -331,7 +329,6 @@ def without(draft: str, *dropped: str) -> tuple[str, list[str]]:
     ("draft", "dropped", "left"),
     [
         ("It rains. It pours.", ("It pours",), "It rains."),
-        ("It rains. It pours. It ends.", ("It pours",), "It rains. It ends."),
         ("- It rains.\n- It pours.\n- It ends.", ("It pours",), "- It rains.\n- It ends."),
         ("1. It rains.\n2. It pours.", ("It rains",), "2. It pours."),
         ("## Wet\n\nIt rains.\n\n## Dry\n\nIt is dry.", ("It rains",), "## Dry\n\nIt is dry."),
@@ -341,7 +338,6 @@ def without(draft: str, *dropped: str) -> tuple[str, list[str]]:
             ("It rains",),
             "## Weather\n\n### Dry\n\nIt is dry.",
         ),
-        ("## Weather\n\n### Wet\n\nIt rains.\n\nIt pours.", ("It rains", "It pours"), ""),
         (
             "Two things changed:\n- It rains.\n- It pours.\n\nSo it goes on.",
             ("It rains", "It pours"),
@@ -419,15 +415,6 @@ GUARD = Guard(RULES, "abc123abc123", ["See https://ok.example/a or javascript:al
 )
 def test_what_is_left(text: str, shown: str) -> None:
     assert GUARD.shown(text).text.strip() == shown
-
-
-def test_what_is_withheld_is_counted() -> None:
-    draft = parse_draft(f"Solar grew [e1].\n{RULES}\nCALL: x", {"e1"}, GUARD)
-    assert draft.text == "Solar grew."
-    assert draft.withheld == 4
-    tail = parse_draft(f'A.\n---\n{{"data_gaps": ["{RULES.splitlines()[1]}", "b"]}}', (), GUARD)
-    assert tail.tail is not None
-    assert tail.tail.data_gaps == ("b",)
 
 
 @example("!![", [])

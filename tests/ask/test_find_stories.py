@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import strategies as st
 from sqlalchemy import update
 
 from wellread.ask.retrieve import story_search as finding
@@ -105,6 +104,3 @@ def test_an_item_of_another_version_than_the_hit_is_not_given(home: Path, tmp_pa
     database.close()
     with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
         assert find(kb, FERRY_QUESTION) == []
-
-
-shares = st.floats(0, 1)

@@ -63,11 +63,9 @@ def test_pronouns_get_the_name_they_stand_for(question: str, earlier: Turn, text
     ("question", "earlier", "text"),
     [
         ("And in 2022?", HOMES, "How many homes were built in Berlin in 2022?"),
-        ("What about 2022?", HOMES, "How many homes were built in Berlin in 2022?"),
         ("What about Hamburg?", HOMES, "How many homes were built in Hamburg in 2021?"),
         ("Why?", COUNCIL, "Why did the council reject the plan?"),
         ("By whom?", COUNCIL, "By whom did the council reject the plan?"),
-        ("What about seed libraries?", WORK, "How do seed libraries work?"),
         ("And Rosa Vale?", SAID, "What did Rosa Vale say about solar panels?"),
         ("What about wind turbines?", SAID, "What did Tom Hale say about wind turbines?"),
         ("And the seed bank?", GROUNDS, "Who sweeps the seed bank?"),
@@ -150,12 +148,10 @@ def test_no_text_of_a_source_is_put_into_a_question(question: str, answer: str) 
     [
         "What is a tool library?",
         "How did Rosa Vale start her library?",
-        "opening hours seed library",
         "What does the first article of the constitution say?",
         "Is it true that rents rise?",
         "How long does it take to build a home?",
         "What happens to a seed library when it closes?",
-        "How many homes were built in Hamburg in 2020?",
         "Who won the award for IT?",
     ],
 )

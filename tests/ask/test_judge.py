@@ -192,21 +192,6 @@ async def test_who_judges_is_a_setting(home: Path) -> None:
     assert given.sentences[0].verdict.name == "supported"
 
 
-async def test_the_call_is_recorded_and_counted(home: Path) -> None:
-    embedder = ReadableEmbedder()
-    prices = {"input_price": 10.0, "output_price": 10.0}
-    overrides: Any = {"cache": {"answers": False}, "generation": prices}
-    with open_kb(
-        home, overrides=overrides, embedder=embedder, model=Writing(PRICE, agreeing)
-    ) as kb:
-        kb.catalogue.calls.forget()
-        given = await final(answer(kb, Question(text=ASKED)))
-        calls = [call for call in kb.catalogue.calls.newest(9) if call.provider == "scripted"]
-    assert [call.purpose for call in calls] == ["judge", "answer"]
-    assert given.usage.cost == pytest.approx(sum(call.cost for call in calls))
-    assert given.usage.output_tokens == sum(call.output_tokens for call in calls)
-
-
 async def test_the_judge_is_dropped_first_when_money_is_short(home: Path) -> None:
     model = Writing(PRICE, agreeing)
     overrides: Any = {

@@ -12,9 +12,9 @@ from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.ranking import Retrieval
 from wellread.ask.retrieve.story_search import news
 from wellread.kb import KnowledgeBase
-from wellread.types import Filters, Span
+from wellread.types import Filters
 from wellread.values.answers import Answer, Question
-from wellread.values.question import Analysis, Constraint, ConstraintKind
+from wellread.values.question import Analysis, Constraint
 
 TODAY = datetime.now(UTC)
 NEWS = Filters(collections=("news",))
@@ -56,10 +56,6 @@ def asking(
         subject=subject or "ferry Osprey",
         max_clusters=most,
     )
-
-
-def limit(kind: ConstraintKind, value: str, filters: Filters) -> Constraint:
-    return Constraint(kind=kind, span=Span(start=0, end=1), value=value, filters=filters)
 
 
 def days(first: int, last: int) -> Filters:

@@ -46,12 +46,10 @@ def meant(kb: KnowledgeBase, question: str) -> list[str]:
         ("What did the Beacon report about the mill?", ["Beacon"]),
         ("What has the Daily Beacon written in March 2025?", ["Daily Beacon"]),
         ("What did the Hill Times say about the fire?", ["Hill Times"]),
-        ("How long did the mill burn, according to the Beacon?", ["Beacon"]),
         ("What did the council publish in March?", ["council"]),
         ("Are there council notices about bins?", ["council"]),
         ("Did the beacon on the hill burn?", []),
         ("Is the council stingy?", []),
-        ("What did the Herald report?", []),
     ],
 )
 def test_which_site_is_meant(kb: KnowledgeBase, question: str, names: list[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
@@ -13,9 +12,8 @@ from wellread.ask.plan import find
 from wellread.ask.retrieve.ranking import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.errors import ModelError
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.models.base import Excerpt, Reader, Scores
+from wellread.models.base import Reader
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.reader_contract import ReadableReader
 from wellread.values.answers import Question
@@ -26,15 +24,6 @@ TEXTS = {
     "does": "# Boats\n\nWhen does it leave? The ferry does leave the harbour at six.\n",
     "pier": "# Pier\n\nThe pier is old.\n",
 }
-
-
-class Failing(ReadableReader):
-    """Never gives a score."""
-
-    identity = "failing"
-
-    def relevance(self, question: str, texts: Sequence[Excerpt]) -> Scores:
-        raise ModelError("no reply", hint="start the server")
 
 
 @pytest.fixture(scope="module")

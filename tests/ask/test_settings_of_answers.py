@@ -80,15 +80,6 @@ async def shown(opened: Opened, **context: object) -> str:
         return scripted.prompts[-1].user
 
 
-async def test_relations_and_values_are_shown_only_where_the_settings_say(opened: Opened) -> None:
-    without = await shown(opened, include_relationships=False)
-    assert "relations:" not in without
-    assert "type: vessel" in without
-    neither = await shown(opened, include_relationships=False, include_metadata=False)
-    assert "type: vessel" not in neither
-    assert "sectors:" not in neither
-
-
 # --- required --------------------------------------------------------------------------------
 
 TOLD = "The Osprey was bought for 2.6 million euros [e1].\n\nEveryone on the harbour was glad."

@@ -255,11 +255,9 @@ def test_other_words_are_no_other_question(one: str, other: str) -> None:
         ("What did a kayak cost in 2019?", "What did a kayak cost?"),
         ("Is a fine of €5 usual?", "Is a fine of $5 usual?"),
         ("What does a kayak cost in Lima?", "What does a kayak cost in Quito?"),
-        ("Is it open on monday?", "Is it open on friday?"),
         ("How far is it from Ghent to Lille?", "How far is it from Lille to Ghent?"),
         ("Is a kayak faster than a canoe?", "Is a canoe faster than a kayak?"),
         ("When was the mill built?", "Why was the mill built?"),
-        ("Who built the mill?", "What did they build the mill of?"),
         ("What is on today?", "What is on today?"),
     ],
 )

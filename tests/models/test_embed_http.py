@@ -70,12 +70,6 @@ def test_many_texts_go_in_batches(http: HttpEmbedder, server: PostServer) -> Non
     np.testing.assert_allclose(found, ReadableEmbedder().embed(texts, "passage"), atol=1e-5)
 
 
-def test_long_texts_are_cut_and_go_in_small_batches(http: HttpEmbedder, server: PostServer) -> None:
-    http.embed(["x" * 50_000] * 9, "passage")
-    assert [len(request["input"]) for request in server.requests] == [4, 4, 1]
-    assert max(len(text) for request in server.requests for text in request["input"]) == 24_000
-
-
 def test_the_key_is_sent(
     server: PostServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -220,19 +220,6 @@ async def test_a_document_is_found_by_id_title_and_address(harbour: httpx.AsyncC
     assert outside.status_code == 404
 
 
-async def test_recordings_come_with_length_and_speakers(harbour: httpx.AsyncClient) -> None:
-    body = await got(harbour, "/api/videos", topic="harbour")
-    assert titles(body, "videos") == [MEETING, "Sounds of the pier", "Captions"]
-    meeting, pier, captions = body["videos"]
-    assert meeting["speakers"] == ["Ana Holm", "Ben Reed", "Ana Weir"]
-    assert (meeting["duration"], meeting["segments"]) == (3606.0, 1)
-    assert meeting["mediaUrl"] == "https://media.example/meeting.mp3"
-    assert (pier["duration"], pier["speakers"]) == (None, [])
-    assert captions["publishedAt"] is None
-    part = await got(harbour, "/api/videos", limit=1, offset=1)
-    assert (titles(part, "videos"), part["total"]) == ([MEETING], 4)
-
-
 async def test_a_transcript_is_told_turn_by_turn(harbour: httpx.AsyncClient) -> None:
     body = await got(harbour, f"/api/videos/{MEETING}/transcript")
     assert [(one["speaker"], one["begin"], one["finish"]) for one in body["turns"]] == [
@@ -314,17 +301,6 @@ async def test_the_timeline_of_a_collection_is_its_stories(harbour: httpx.AsyncC
     )
 
 
-async def test_without_stories_it_is_the_documents(harbour: httpx.AsyncClient) -> None:
-    body = await got(harbour, "/api/topics/hills/timeline")
-    (entry,) = body["entries"]
-    assert (entry["kind"], entry["title"], entry["at"][:10]) == (
-        "document",
-        "Hill meeting",
-        "2026-03-02",
-    )
-    assert entry["source"]["locator"] == "00:01 · Cem Kaya"
-
-
 @pytest.mark.parametrize("name", ["osprey", "the white ferry", "fleet/osprey"])
 async def test_the_timeline_of_an_entity_is_who_names_it(
     harbour: httpx.AsyncClient, name: str
@@ -343,16 +319,6 @@ async def test_the_timeline_of_an_entity_is_who_names_it(
     early = await got(harbour, f"/api/topics/{name}/timeline", to="2026-02")
     assert titles(early, "entries") == ["Ferry Osprey breaks down"]
     assert sum(one["count"] for one in early["periods"]) == 1
-
-
-async def test_the_timeline_of_a_story_is_its_news(harbour: httpx.AsyncClient) -> None:
-    (ferry, *_) = (await got(harbour, "/api/topics/harbour/timeline"))["entries"]
-    for name in (ferry["storyId"], ferry["storyId"][:12], ferry["title"], "rye bread"):
-        body = await got(harbour, f"/api/topics/{name}/timeline", kind="story")
-        assert body["taken"] == "story"
-        assert {one["kind"] for one in body["entries"]} == {"news"}
-        assert body["total"] == (1 if name == "rye bread" else 2)
-    assert body["entries"][0]["source"]["quote"].startswith("The village bakery won")
 
 
 # --- documentation ---------------------------------------------------------------------------

@@ -6,7 +6,6 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from wellread.identity import document_id
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
 from wellread.serve.views import view_url
@@ -139,15 +138,6 @@ async def test_a_source_that_changed_since_says_so_and_marks_nothing(
     assert Parsed(response.text).marked == ""
     assert "has changed since it was cited" in response.text
     assert "It was sold." in response.text
-
-
-async def test_an_unknown_document_is_a_page_of_its_own(client: httpx.AsyncClient) -> None:
-    for known in (document_id("town", "file:///gone.md"), "<script>"):
-        response = await client.get(f"/view/{known}")
-        assert response.status_code == 404
-        assert response.headers["content-type"].startswith("text/html")
-        assert "script" not in Parsed(response.text).tags
-        assert "not here" in response.text
 
 
 def test_ids_are_escaped_in_addresses() -> None:

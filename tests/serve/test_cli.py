@@ -173,7 +173,7 @@ def test_an_empty_home_says_so_and_nothing_is_made(
     assert err == "Error: This home is empty: add something first (wellread add PATH)\n"
     assert not home.exists()
     run(runner, "collections")
-    assert run(runner, *words)[2] == err
+    assert run(runner, *words, typed="Is it open?")[2] == err
 
 
 def test_ask_sources_only_lists_evidence_and_writes_no_answer(filled: CliRunner) -> None:

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.serve.test_cli import run
+from tests.serve.conftest import run
 from typer.testing import CliRunner
 
 from wellread.kb import KnowledgeBase

@@ -102,6 +102,17 @@ def test_a_transcript_whole_or_in_part(harbour: CliRunner) -> None:
     assert "there are 4 recordings" in failed(harbour, "show", "recording", "zzz")
 
 
+def test_an_entity_is_shown_with_who_names_it(harbour: CliRunner) -> None:
+    out = printed(harbour, "show", "entity", "white ferry")
+    assert re.search(r"^Osprey +vessel$", out, re.MULTILINE)
+    assert "fleet/osprey in “harbour”" in out
+    assert "also called the white ferry" in out
+    assert "Named in 2 documents" in out
+    assert "2026-03-20" in out
+    assert told(harbour, "show", "entity", "fleet/osprey")["type"] == "vessel"
+    assert "Osprey" in failed(harbour, "show", "entity", "Osprei")
+
+
 def test_a_timeline_has_bars_and_entries(harbour: CliRunner) -> None:
     out = printed(harbour, "show", "timeline", "harbour", "--by", "month")
     assert re.search(r"^harbour  collection *$", out, re.MULTILINE)

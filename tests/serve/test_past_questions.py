@@ -55,15 +55,6 @@ async def client(filled: Path) -> AsyncIterator[httpx.AsyncClient]:
             yield opened
 
 
-def told(runner: CliRunner, *options: str) -> dict[str, Any]:
-    done = runner.invoke(
-        app, ["feedback", "similar", ASKED, "--threshold", "0.3", *options, "--json"]
-    )
-    assert done.exit_code == 0, done.output
-    body: dict[str, Any] = json.loads(done.stdout)
-    return body
-
-
 def scores(body: dict[str, Any]) -> list[int]:
     return sorted(one["score"] for one in body["results"])
 

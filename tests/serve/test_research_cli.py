@@ -143,22 +143,6 @@ def test_json_is_the_report_and_events_are_lines(runner: CliRunner) -> None:
     assert lines[-1]["data"]["answer"]["answer"] == report["answer"]["answer"]
 
 
-def test_runs_are_listed_and_shown(runner: CliRunner) -> None:
-    assert "Nothing was researched yet" in run(runner, "--list")[1]
-    _, first, _ = run(runner, ASKED)
-    _, listed, _ = run(runner, "--list")
-    (name,) = RUN.findall(listed)
-    assert re.search(rf"{name} .* done ", listed)
-    assert run(runner, "--show", name[:10])[1] == first
-    assert run(runner, "--show", "last")[1] == first
-    (row,) = json.loads(run(runner, "--list", "--json")[1])["items"]
-    assert (row["id"], row["state"], row["question"]) == (name, "done", ASKED)
-    shown = json.loads(run(runner, "--show", name, "--json")[1])
-    assert shown["report"]["id"] == name
-    code, _, err = run(runner, "--show", "run_nothing")
-    assert (code, "there is no research 'run_nothing'" in err) == (1, True)
-
-
 @pytest.fixture
 def interruptible() -> Iterator[None]:
     """Ctrl-C as on a terminal, also where the tests run with interrupts ignored."""

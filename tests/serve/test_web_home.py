@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from typing import Any
 
 import httpx
@@ -17,19 +16,6 @@ async def page(client: httpx.AsyncClient, address: str) -> str:
     reply = await client.get(address, headers=PAGE)
     assert reply.status_code == 200, reply.text
     return reply.text
-
-
-def cells(html: str, label: str) -> list[list[str]]:
-    """The words in each cell of the body of the table in the region of that name."""
-    region = html.split(f'aria-label="{label}"')[1].split("</table>")[0].split("<tbody>")[1]
-    rows = re.findall(r"<tr.*?</tr>", region, re.S)
-    return [
-        [
-            " ".join(re.sub("<.*?>", " ", cell).split())
-            for cell in re.findall("<t[dh].*?</t[dh]>", row, re.S)
-        ]
-        for row in rows
-    ]
 
 
 # --- usage -----------------------------------------------------------------------------------
