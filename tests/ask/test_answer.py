@@ -11,7 +11,7 @@ import pytest
 from wellread.ask.answer import answer, final
 from wellread.ask.deliver.cite import relevances
 from wellread.ask.retrieve.search import search
-from wellread.errors import ModelError
+from wellread.errors import ModelError, UnknownCollectionError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
@@ -129,6 +129,13 @@ async def test_past_answers_are_no_evidence_unless_asked_for(kb: KnowledgeBase) 
     assert "noon" not in given.text
     asked = await ask(kb, "When does the ferry leave the harbour?", filters=Filters(kinds=("qa",)))
     assert {citation.kind for citation in asked.citations} <= {"qa"}
+
+
+async def test_collections_are_a_hard_border(kb: KnowledgeBase) -> None:
+    given = await ask(kb, "Who lends ladders and drills?", filters=Filters(collections=("town",)))
+    assert given.answered_by == "none"
+    with pytest.raises(UnknownCollectionError, match="no collection named 'moon'"):
+        await ask(kb, "Anything?", filters=Filters(collections=("moon",)))
 
 
 # --- with a language model -------------------------------------------------------------------

@@ -12,6 +12,7 @@ import pytest
 from tests.doubles import forked
 
 from wellread.ask.answer import answer, final
+from wellread.errors import ModelError
 from wellread.ingest.integrity.purge import purge, traces
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.remove import remove_documents
@@ -260,6 +261,15 @@ async def test_a_refusal_is_given_again_and_counted_again(home: Path, folder: Pa
         assert [(gap.question, gap.asked) for gap in kb.catalogue.gaps()] == [(UNKNOWN, 2)]
         more(folder, kb)
         assert not (await ask(kb, UNKNOWN)).cached
+
+
+async def test_what_a_fallback_wrote_is_not_kept(home: Path) -> None:
+    model = ScriptedModel([ModelError("on fire"), GOOD])
+    with opened(home, model) as kb:
+        assert (await ask(kb)).answered_by == "extractive"
+        second = await ask(kb)
+        assert (second.answered_by, second.cached) == ("scripted:model", False)
+        assert (await ask(kb)).cached
 
 
 async def test_a_follow_up_is_not_kept_but_may_be_given_what_is(home: Path) -> None:

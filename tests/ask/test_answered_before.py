@@ -116,6 +116,14 @@ async def test_an_answer_that_was_not_rated_well_is_not_given(
     assert (await home.ask(ASKED)).answered_by != BEFORE
 
 
+async def test_a_sentence_that_was_found_wrong_is_left_out(home: Home) -> None:
+    judged = [{"score": 97}, {"score": 10, "content_issue": True}]
+    home.hold(record(feedback={"score": 85, "sentences": judged}))
+    found = await home.ask(ASKED)
+    assert found.answered_by == BEFORE
+    assert [one.text for one in found.sentences] == ["A kayak is 12 crowns a day."]
+
+
 async def test_it_is_not_given_once_its_source_says_otherwise(home: Home) -> None:
     home.hold(record())
     home.hold(record(), guide=GUIDE.replace("12 crowns", "15 crowns"))

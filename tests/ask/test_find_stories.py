@@ -72,6 +72,15 @@ def test_a_question_finds_its_story_and_the_best_news_of_the_last_30_days(
     assert first.similarity >= 0.3
 
 
+def test_a_window_that_is_asked_for_is_kept_to(kb: KnowledgeBase) -> None:
+    first = find(kb, FERRY_QUESTION, since=datetime(2026, 1, 1, tzinfo=UTC), until=NOW)[0]
+    assert set(titles(first)[:2]) == {"Ferry Osprey breaks down", "Ferry Osprey is back"}
+    january = datetime(2026, 1, 31, tzinfo=UTC)
+    (only,) = find(kb, FERRY_QUESTION, until=january)
+    assert titles(only) == ["Ferry Osprey breaks down"]
+    assert find(kb, FERRY_QUESTION, since=NOW) == []
+
+
 def test_long_news_is_cut_and_verbatim(kb: KnowledgeBase) -> None:
     (item,) = [
         item

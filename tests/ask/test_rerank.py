@@ -82,6 +82,13 @@ def test_the_reranker_alone_decides_at_weight_one() -> None:
     assert note == ""
 
 
+def test_between_them_both_count() -> None:
+    # Search 1, 0.75, 0; reranker 0, 0.5, 1: joined 0.5, 0.625, 0.5.
+    found, _ = reranked(Fixed([-4, 0, 4]), "q", hits_of(0.9, 0.8, 0.5), 10, 0.5)
+    assert names(found) == "bac"
+    assert [each.score for each in found] == pytest.approx([0.9, 0.5, 0.5])
+
+
 def test_title_headings_and_text_are_read() -> None:
     reranker = ReadableReader()
     hits = [

@@ -83,6 +83,11 @@ async def test_no_word_of_another_is_given(
     assert speakers_in(given) == {who}
 
 
+async def test_the_asker_s_own_limit_holds_for_sentences_too(kb: KnowledgeBase) -> None:
+    given = await ask(kb, "Is the ferry too expensive?", "ana holm")
+    assert speakers_in(given) == {"Ana Holm"}
+
+
 async def test_who_says_nothing_on_it_is_given_no_words_of_others(kb: KnowledgeBase) -> None:
     given = await ask(kb, "What did Cleo Dunn say about the ferry?")
     assert speakers_in(given) <= {"Cleo Dunn"}

@@ -63,6 +63,13 @@ def test_identity_names_model_server_and_dimensions(http: HttpEmbedder, server: 
     assert len(server.requests) == 1
 
 
+def test_vectors_are_put_in_order_by_their_index(http: HttpEmbedder, server: PostServer) -> None:
+    texts = ["ferry", "bread", "interest rates"]
+    server.script = [lambda request: ok({"data": vectors_of(request["input"])[::-1]})]
+    found = http.embed(texts, "passage")
+    np.testing.assert_allclose(found, ReadableEmbedder().embed(texts, "passage"), atol=1e-5)
+
+
 def test_many_texts_go_in_batches(http: HttpEmbedder, server: PostServer) -> None:
     texts = [f"text {n}" for n in range(150)]
     found = http.embed(texts, "passage")

@@ -79,6 +79,11 @@ def test_what_cannot_be_a_key_is_not_sent_and_not_shown(key: str) -> None:
     assert key not in str(caught.value)
 
 
+def test_a_key_is_not_in_the_repr() -> None:
+    endpoint = endpoint_of(GenerationSettings(model="openai:gpt-4o-mini"), ENVIRON)
+    assert "sk-" not in repr(endpoint)
+
+
 @pytest.mark.parametrize(
     ("model", "other", "url", "key"),
     [

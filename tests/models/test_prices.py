@@ -7,6 +7,7 @@ import pytest
 from wellread.config import GenerationSettings
 from wellread.models.base import Prompt
 from wellread.models.recording import (
+    Tariff,
     cost_of,
     is_listed,
     named,
@@ -55,6 +56,15 @@ def test_the_settings_override_the_list() -> None:
     settings = GenerationSettings(model="openai:gpt-4o-mini", input_price=2.0, output_price=10.0)
     cost = cost_of("openai:gpt-4o-mini", 500_000, 100_000, tariff_of(settings))
     assert cost.dollars == pytest.approx(1.0 + 1.0)
+
+
+def test_a_side_that_the_settings_leave_open_is_the_list_s() -> None:
+    listed = cost_of("openai:gpt-4o-mini", 0, 1_000_000).dollars
+    cost = cost_of("openai:gpt-4o-mini", 1_000_000, 1_000_000, Tariff(read=3.0))
+    assert cost.dollars == pytest.approx(3.0 + listed)
+    other = cost_of("small@localhost:1", 1_000_000, 1_000_000, Tariff(written=4.0))
+    assert other.dollars == pytest.approx(4.0)
+    assert other.known
 
 
 def test_tokens_are_counted_about_as_models_do() -> None:

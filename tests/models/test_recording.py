@@ -103,6 +103,16 @@ async def test_a_call_is_priced_and_written_down() -> None:
     assert expected.cost > call.cost
 
 
+async def test_tokens_that_nobody_counted_are_estimated() -> None:
+    books = Books()
+    _, pieces = await collect(recorded(Uncounted(["three words here"]), books), PROMPT)
+    usage = pieces[-1]
+    assert isinstance(usage, ModelUsage)
+    assert 6 <= usage.input_tokens <= 12
+    assert 3 <= usage.output_tokens <= 5
+    assert books.calls[0].input_tokens == usage.input_tokens
+
+
 @pytest.mark.parametrize(
     ("error", "kind"),
     [
