@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +14,10 @@ from wellread import kb as kb_module
 from wellread.config import EmbeddingSettings
 from wellread.errors import FingerprintError, ModelError, StoreError
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.kb.home_catalogue import files_of, made_home
+from wellread.kb.home_catalogue import made_home
 from wellread.models.base import Embedder
 from wellread.store.catalogue.documents.reindexing import LiveIndex
 from wellread.testing.embedding import ReadableEmbedder
-
-Opener = Callable[[EmbeddingSettings, Path], Embedder]
 
 
 @pytest.fixture
@@ -122,18 +118,6 @@ def test_a_switch_by_another_process_is_followed(
         assert server.reindex_needed
 
 
-def test_going_there_and_back_is_noticed(tmp_path: Path, opened: list[EmbeddingSettings]) -> None:
-    """The fingerprint is the old one, but its table was dropped and made anew."""
-    with shaped(tmp_path, 128) as server, shaped(tmp_path, 96) as other:
-        before = server.live()
-        switch(other)
-        switch(server)
-        after = server.live()
-        assert after.fingerprint == before.fingerprint
-        assert after.index is not before.index
-        assert after.embedder is before.embedder
-
-
 def test_many_threads_open_everything_once(tmp_path: Path, opened: list[EmbeddingSettings]) -> None:
     with shaped(tmp_path, 128) as kb:
         kb.live()
@@ -163,20 +147,6 @@ def test_a_stand_in_is_used_where_it_fits(tmp_path: Path) -> None:
         with pytest.raises(FingerprintError, match="readable/128, which cannot be opened"):
             kb.live()
         assert list(kb.index.keys()) == []
-
-
-def test_a_home_that_does_not_know_its_embedder_takes_the_settings_that_fit(
-    tmp_path: Path, opened: list[EmbeddingSettings]
-) -> None:
-    with shaped(tmp_path, 128) as kb:
-        # As releases before this one did.
-        kb.catalogue.reindexing.claim(LiveIndex(fingerprint=kb.wanted))
-        assert kb.live().embedder.identity == "readable/128"
-        assert not kb.reindex_needed
-    with shaped(tmp_path, 96) as kb:
-        assert kb.reindex_needed
-        with pytest.raises(FingerprintError, match="the settings give readable/96"):
-            kb.live()
 
 
 def test_an_embedder_that_is_gone_is_told_with_the_way_out(
@@ -229,17 +199,6 @@ def test_a_record_of_a_newer_release_is_no_obstacle(
         kb.catalogue.reindexing.claim(later)
         assert kb.live().embedder.identity == "readable/128"
         assert "newer release" in caplog.text
-
-
-def test_a_folder_that_goes_while_the_home_is_looked_through(tmp_path: Path) -> None:
-    """As the index's engine drops what it wrote anew while the sizes of files are summed."""
-    for name in "ab":
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "words").write_text(name)
-    files = files_of(tmp_path)
-    other = {"a": "b", "b": "a"}[next(files).parent.name]
-    shutil.rmtree(tmp_path / other)
-    assert list(files) == []
 
 
 def test_two_processes_make_the_home_at_the_same_moment(

@@ -9,7 +9,7 @@ import pytest
 
 from wellread import kb as kb_module
 from wellread.config import EmbeddingSettings
-from wellread.errors import ModelError, StoreError
+from wellread.errors import ModelError
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Embedder, LanguageModel, Prompt
 from wellread.testing.embedding import ReadableEmbedder
@@ -17,7 +17,6 @@ from wellread.testing.llm import ScriptedModel, collect
 from wellread.testing.reader_contract import ReadableReader
 
 PROMPT = Prompt(system="s", user="u")
-HTTP = {"backend": "http", "url": "http://user:pw@one.example:99/v1", "model": "tiny"}
 
 
 @pytest.fixture
@@ -35,18 +34,6 @@ def calls(kb: KnowledgeBase) -> list[tuple[str, str, str, int]]:
         (call.purpose, call.provider, call.model, call.input_tokens)
         for call in kb.catalogue.calls.newest(9)
     ]
-
-
-@pytest.mark.usefixtures("readable")
-def test_an_embedder_on_a_server_is_in_the_books(tmp_path: Path) -> None:
-    with open_kb(tmp_path, overrides={"embedding": HTTP}) as kb:
-        for _ in range(2):
-            kb.embedder.embed(["one two three"], "query")
-        kb.embedder.embed(["one two", "three"], "passage")
-        assert calls(kb) == [
-            ("embed passage", "one.example:99", "tiny", 3),
-            ("embed query", "one.example:99", "tiny", 3),
-        ]
 
 
 async def test_a_model_is_opened_by_its_first_call(
@@ -81,23 +68,6 @@ async def test_a_model_that_cannot_be_opened_fails_when_it_is_called(
         assert model is not None
         with pytest.raises(ModelError, match="OPENAI_API_KEY"):
             await collect(model, PROMPT)
-
-
-async def test_a_catalogue_that_refuses_breaks_no_call(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    model = ScriptedModel(["yes"])
-    with open_kb(tmp_path, embedder=ReadableEmbedder(), model=model) as kb:
-        asked = kb.model
-        assert asked is not None
-        monkeypatch.setattr(kb.catalogue.calls, "record", refuse)
-        text, _ = await collect(asked, PROMPT)
-    assert text == "yes"
-    assert "could not be recorded" in caplog.text
-
-
-def refuse(call: object) -> None:
-    raise StoreError("the disk is full")
 
 
 class Slow(ReadableReader):

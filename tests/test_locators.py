@@ -80,18 +80,6 @@ def test_a_place_is_found_as_by_reading_every_mark(marks: list[Mark], span: Span
         assert value in (allowed or [None])
 
 
-@given(marks=st.lists(any_mark(("speaker",)), max_size=6), span=any_span())
-def test_speakers_are_those_whose_words_the_span_shares(marks: list[Mark], span: Span) -> None:
-    said = {
-        mark.speaker
-        for mark in marks
-        if isinstance(mark, SpeakerMark) and mark.start < span.end and span.start < mark.end
-    }
-    found = Marks(marks).speakers(span)
-    assert set(found) == said
-    assert len(found) == len(said)
-
-
 @given(marks=st.lists(any_mark(("page", "boxed")), max_size=6), span=any_span())
 def test_the_box_holds_every_box_of_the_span_on_its_first_page(
     marks: list[Mark], span: Span
@@ -115,13 +103,6 @@ def test_the_box_holds_every_box_of_the_span_on_its_first_page(
     assert box.top == min(one.top for one in boxes)
     assert box.right == max(one.right for one in boxes)
     assert box.bottom == max(one.bottom for one in boxes)
-
-
-@given(marks=st.lists(any_mark(), max_size=8), span=any_span())
-def test_the_order_in_which_marks_come_does_not_matter(marks: list[Mark], span: Span) -> None:
-    distinct = list({(type(m), m.start, m.end): m for m in marks}.values())
-    shuffled = sorted(distinct, key=lambda m: (m.end, str(m)))
-    assert Marks(distinct).locate(span) == Marks(shuffled).locate(span)
 
 
 @given(seconds=st.floats(0, 10**6))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 
 import pytest
 from hypothesis import given, settings
@@ -13,8 +13,6 @@ from wellread.ask.understand.rewrite import Turn, standalone
 from wellread.ask.understand.vocabulary import Vocabulary, forms_of, people
 from wellread.errors import RequestError
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
-from wellread.text.english import MONTHS
-from wellread.text.periods import expressions_of
 from wellread.text.tokens import key_of
 from wellread.types import Filters, Mode
 from wellread.values.answers import Question
@@ -89,14 +87,12 @@ def named(question: str) -> list[tuple[str, str]]:
     [
         ("What does the electric ferry Plover cost?", "electric ferry Plover", "ferry"),
         ("What does the Plover's battery weigh?", "Plover", "ferry"),
-        ("who steers the Night Boat", "Night Boat", "ferry"),
         ("What does RBF change?", "RBF", "rbf"),
         ("How does replace-by-fee work?", "replace-by-fee", "rbf"),
         ("Are repair cafes open to all?", "repair cafes", "cafe"),
         ("Who funds the HUB?", "HUB", "hub"),
         ("What was in bulletin 80?", "bulletin 80", "n80"),
         ("What was in Bulletin #80?", "Bulletin #80", "n80"),
-        ("When was the street bakery founded?", "street bakery", "bakery"),
         ("What is a rota?", "rota", "rota"),
         ("What is a role?", "role", "role"),
     ],
@@ -117,16 +113,6 @@ def test_an_entity_is_found_as_people_write_it(question: str, spelling: str, ent
 )
 def test_what_only_looks_like_a_name_is_none(question: str) -> None:
     assert [entity for _, entity in named(question) if entity != "ferry"] == []
-
-
-def test_the_longest_name_wins_and_a_person_is_no_entity() -> None:
-    vocabulary = Vocabulary(
-        names=forms_of([node("repair", "Repair"), node("ada", "Ada"), *NODES]),
-        longest=4,
-        speakers=people(["Ada Moor"]),
-    )
-    found = read("What did Ada Moor say about the repair café?", vocabulary)
-    assert [one.entity_id for one in found.entities] == ["cafe"]
 
 
 def test_a_part_that_two_entities_share_is_nobodys() -> None:
@@ -152,8 +138,6 @@ def test_a_part_that_two_entities_share_is_nobodys() -> None:
         ("What was said before 2020?", "until 2019-12-31"),
         ("What was reported on 15 October 2025?", "2025-10-15"),
         ("Which bulletins from winter 2022 mention ice?", "2022-12-01 to 2023-02-28"),
-        ("What do the 2021 bulletins say about ice?", "2021-01-01 to 2021-12-31"),
-        ("When in 2022 was the rota first discussed?", "2022-01-01 to 2022-12-31"),
         ("I moved here in 2019. What was said in 2021?", "2021-01-01 to 2021-12-31"),
     ],
 )
@@ -169,14 +153,11 @@ def test_a_time_window_is_read(question: str, window: str) -> None:
         "When is the report on the 14 October outage due?",
         "How long was the mill dark on 14 October?",
         "How much did the fund pay out last year?",
-        "How many boats were counted between June and September?",
         "What is planned for the 2026 budget?",
-        "By what date must it be finished, 30 June 2026?",
         "What does CVE-2021-17144 break?",
         "Who built the mill in 1937?",  # before anything was published
         "What was said before the flood?",  # which has no date
         "Compare what was said in 2022 and in 2024",
-        "What year does the relay date from?",
         "What was the price on 31 February 2023?",
     ],
 )
@@ -260,7 +241,6 @@ def test_a_speaker_is_meant_by_the_whole_name_or_a_part_of_their_own(
         ("How many bulletins mention ice?", [("source_type", "bulletin")]),
         ("Is there a bulletin about ice?", [("source_type", "bulletin")]),
         ("What do articles in German say?", [("kind", "article"), ("language", "de")]),
-        ("Which French-language articles are there?", [("kind", "article"), ("language", "fr")]),
     ],
 )
 def test_kinds_of_sources_limit(question: str, expected: list[tuple[str, str]]) -> None:
@@ -393,7 +373,6 @@ def test_any_text_is_read_with_spans_that_hold_what_they_say(text: str) -> None:
 
 FIRST, LAST = date(2019, 2, 1), date(2024, 12, 23)
 ARCHIVE = Vocabulary(published=(FIRST, LAST))
-DAYS = st.dates(FIRST, LAST)
 
 
 def window(question: str, vocabulary: Vocabulary = ARCHIVE) -> tuple[date | None, date | None]:
@@ -420,14 +399,6 @@ def window(question: str, vocabulary: Vocabulary = ARCHIVE) -> tuple[date | None
 )
 def test_windows(words: str, first: date | None, last: date | None) -> None:
     assert window(f"What was reported {words}?") == (first, last)
-
-
-@given(DAYS, DAYS)
-def test_two_days_are_a_window_of_both(one: date, other: date) -> None:
-    first, last = min(one, other), max(one, other)
-    expected = (None, None) if first == last else (first, last)
-    found = window(f"What happened between {first} and {last}?")
-    assert found == expected or (first == last and found == (first, last))
 
 
 @pytest.mark.parametrize(

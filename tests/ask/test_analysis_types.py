@@ -17,11 +17,8 @@ from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.question_type import Named, learned, masked_question
 from wellread.ask.understand.vocabulary import Vocabulary, forms_of, vocabulary_of
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.models.base import Purpose
-from wellread.store.catalogue.documents.collection_records import stamps_of
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
-from wellread.store.schema.database import Database
 from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.text.tokens import key_of
@@ -161,19 +158,14 @@ def test_the_type_is_told_by_the_wording(question: str, expected: QuestionType) 
     ("question", "sides"),
     [
         ("What is the difference between wool and cotton?", ("wool", "cotton")),
-        ("What's the difference between a loom and a frame?", ("loom", "frame")),
         ("Wool or cotton?", ("Wool", "cotton")),
-        ("Wool or cotton: which wears better?", ("Wool", "cotton")),
         ("Which is better for socks, wool or cotton?", ("wool", "cotton")),
         ("weaving versus natural dye", ("weaving", "natural dye")),
         ("How does the loom compare to the frame?", ("loom", "frame")),
         ("How do wool and cotton differ?", ("wool", "cotton")),
         ("Compare wool with cotton in terms of price", ("wool", "cotton")),
-        ("Is wool cheaper than cotton?", ("wool", "cotton")),
         ("Is wool more costly than plain cotton?", ("wool", "plain cotton")),
-        ("How is the loom different from the frame?", ("loom", "frame")),
         ("What are the advantages of wool over cotton?", ("wool", "cotton")),
-        ("Is wool the same as fleece?", ("wool", "fleece")),
         ("Where do Ada Moor and Ben Hill disagree about fees?", ("Ada Moor", "Ben Hill")),
         ("What differs for weaving when natural dye comes in?", ("weaving", "natural dye")),
         ("What is different today?", ()),
@@ -309,20 +301,6 @@ def test_what_another_process_writes_is_seen(kb: KnowledgeBase) -> None:
         assert vocabulary_of(kb).authors.get("moor", ()) == before.authors.get("moor", ())
         other.catalogue.remove_sources("main", ["file:///one"])
     assert vocabulary_of(kb).collections == ()
-
-
-def test_what_is_unchanged_is_told_without_reading_its_documents(kb: KnowledgeBase) -> None:
-    for number in range(200):
-        put(kb, f"story {number}", authors=("Ada Moor",))
-    steps = []
-    database = Database(kb.home / CATALOGUE_FILE)
-    with database.read() as connection:
-        raw: Any = connection.connection.driver_connection
-        raw.set_progress_handler(lambda: steps.append(1), 1)
-        stamps_of(connection)
-        raw.set_progress_handler(None, 0)
-    database.close()
-    assert 0 < len(steps) < 200
 
 
 def test_collections_are_read_apart(kb: KnowledgeBase) -> None:

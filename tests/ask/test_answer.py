@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from wellread.ask.answer import answer, final
 from wellread.ask.deliver.cite import relevances
 from wellread.ask.retrieve.search import search
-from wellread.ask.write import extracts
-from wellread.ask.write.extract_score import NEAREST, SENTENCES
-from wellread.errors import ModelError, RequestError, UnknownCollectionError
+from wellread.errors import ModelError, UnknownCollectionError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.models.base import Purpose
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
 from wellread.types import Filters
@@ -77,18 +72,6 @@ def kb(home: Path) -> Iterator[KnowledgeBase]:
 def with_model(home: Path, *replies: str | Exception) -> tuple[KnowledgeBase, ScriptedModel]:
     model = ScriptedModel(list(replies))
     return open_kb(home, overrides=LENIENT, embedder=ReadableEmbedder(), model=model), model
-
-
-class CountingEmbedder(ReadableEmbedder):
-    """Notes what it is asked for."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.calls: list[tuple[Purpose, int]] = []
-
-    def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
-        self.calls.append((purpose, len(texts)))
-        return super().embed(texts, purpose)
 
 
 async def ask(kb: KnowledgeBase, text: str, **fields: object) -> Answer:
@@ -153,17 +136,6 @@ async def test_collections_are_a_hard_border(kb: KnowledgeBase) -> None:
     assert given.answered_by == "none"
     with pytest.raises(UnknownCollectionError, match="no collection named 'moon'"):
         await ask(kb, "Anything?", filters=Filters(collections=("moon",)))
-
-
-@pytest.mark.parametrize("text", ["", "  \n ", "x" * 4001])
-async def test_a_question_must_be_one(kb: KnowledgeBase, text: str) -> None:
-    with pytest.raises(RequestError):
-        await ask(kb, text)
-
-
-async def test_every_answer_is_recorded(kb: KnowledgeBase) -> None:
-    given = await ask(kb, "How much was paid for the ferry Osprey?")
-    assert kb.catalogue.answer(given.id) == given
 
 
 # --- with a language model -------------------------------------------------------------------
@@ -244,19 +216,3 @@ async def test_a_reader_that_fails_shows_in_the_answer(
         assert all(each.verdict.name.whole for each in given.sentences)
         assert "the reader failed, extracts were chosen without it" in given.failures[0]
         assert "gone.onnx" in given.failures[0]
-
-
-async def test_a_question_embeds_itself_once_and_few_sentences(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    embedder = CountingEmbedder()
-    with open_kb(home, overrides=LENIENT, embedder=embedder) as kb:
-        await ask(kb, "When does the ferry leave the harbour?")
-        assert embedder.calls == [("query", 1)]  # its cosines are not those of the weights
-        embedder.calls.clear()
-        monkeypatch.setattr(extracts, "comparable", lambda _: True)
-        await ask(kb, "When does the ferry leave the big harbour?")
-        (*asked, read) = embedder.calls  # once to search with, once without the words of limits
-        assert asked == [("query", 1)] * 2
-        assert read[0] == "passage"
-        assert 1 < read[1] <= NEAREST + SENTENCES

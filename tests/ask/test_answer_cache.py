@@ -12,7 +12,6 @@ import pytest
 from tests.doubles import forked
 
 from wellread.ask.answer import answer, final
-from wellread.ask.deliver.answer_reuse import normalised
 from wellread.errors import ModelError
 from wellread.ingest.integrity.purge import purge, traces
 from wellread.ingest.integrity.verify import verify
@@ -24,7 +23,6 @@ from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
 from wellread.types import Filters
 from wellread.values.answers import Answer, Question, StepEvent
-from wellread.values.calls import Call
 
 FERRY = "# The ferry\n\nThe ferry Osprey was bought for 2.6 million euros in 2021.\n"
 LATER = "# The ferry\n\nThe ferry Osprey was bought for 3.1 million euros in 2021.\n"
@@ -34,7 +32,6 @@ UNKNOWN = "Which composer wrote the Magic Flute?"
 GOOD = "The Osprey was bought for 2.6 million euros [e1]."
 
 TOWN = Question(text="", filters=Filters(collections=("town",)))
-NOTHING: dict[str, dict[str, object]] = {"budget": {"daily": 0}}
 FRESH = Question(text="", fresh=True)
 
 Overrides = dict[str, dict[str, object]]
@@ -100,20 +97,6 @@ async def test_the_same_question_is_answered_once(home: Path) -> None:
     assert len(model.prompts) == 1
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        ("What did the US pay?", "what  did the US pay", True),
-        ("What did the US pay?", "What did the us pay?", False),
-        ("WHAT DID THE US PAY?", "What did the us pay?", True),
-        ("Is it a ferry?", "Is IT a ferry?", False),
-        ("A ferry?", "a ferry", True),
-    ],
-)
-def test_words_in_capitals_are_words_of_their_own(one: str, other: str, same: bool) -> None:
-    assert (normalised(one) == normalised(other)) is same
-
-
 async def test_another_process_gives_it_again(home: Path) -> None:
     with opened(home) as kb:
         first = await ask(kb)
@@ -169,15 +152,6 @@ async def test_other_settings_make_other_answers(home: Path, sections: Overrides
         assert not (await ask(kb)).cached
     with opened(home, sections={"serve": {"port": 1}, "budget": {"daily": 1.0}}) as kb:
         assert (await ask(kb)).cached
-
-
-async def test_another_model_is_asked_itself(home: Path) -> None:
-    with opened(home) as kb:
-        await ask(kb)
-    with opened(home, ScriptedModel([GOOD], identity="one:model")) as kb:
-        assert (await ask(kb)).answered_by == "one:model"
-    with opened(home, ScriptedModel([GOOD], identity="two:model")) as kb:
-        assert (await ask(kb)).answered_by == "two:model"
 
 
 # --- never stale -----------------------------------------------------------------------------
@@ -292,15 +266,6 @@ async def test_what_a_fallback_wrote_is_not_kept(home: Path) -> None:
         assert (await ask(kb)).cached
 
 
-async def test_what_an_empty_budget_left_is_not_kept(home: Path) -> None:
-    with opened(home, ScriptedModel([]), NOTHING) as kb:
-        assert (await ask(kb)).answered_by == "extractive"
-    with opened(home, ScriptedModel([GOOD])) as kb:
-        assert (await ask(kb)).answered_by == "scripted:model"
-    with opened(home, ScriptedModel([]), NOTHING) as kb:
-        assert (await ask(kb)).answered_by == "scripted:model"  # given again, at no cost
-
-
 async def test_a_follow_up_is_not_kept_but_may_be_given_what_is(home: Path) -> None:
     with opened(home) as kb:
         first = await ask(kb)
@@ -312,16 +277,6 @@ async def test_a_follow_up_is_not_kept_but_may_be_given_what_is(home: Path) -> N
         assert (third.cached, third.question) == (True, "When was it bought?")
         assert third.session_id == first.session_id
         assert any(note.startswith("follow-up") for note in third.notes)
-
-
-async def test_what_a_failing_part_had_a_share_in_is_not_kept(home: Path) -> None:
-    with opened(home) as kb:
-        events = answer(kb, Question(text=ASKED))
-        async for event in events:
-            if isinstance(event, StepEvent) and event.step.name == "retrieval":
-                kb.ledger.record(Call(purpose="judge", provider="p", model="m", error="failed"))
-        assert not (await ask(kb)).cached
-        assert (await ask(kb)).cached
 
 
 def test_two_that_keep_the_same_key_at_once_are_both_recorded(home: Path) -> None:

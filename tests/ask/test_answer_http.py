@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from tests.ask.conftest import MakeHome
 from tests.doubles.openai_server import OVERLOADED, SERVER_ERROR, OpenAIServer
 from tests.doubles.replies import CutOff, Failure, Hang, Malformed, Reply, Text
 
 from wellread.ask.answer import answer, final
-from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.values.answers import Answer, Event, Question, TokenEvent
@@ -23,12 +23,8 @@ TAIL = '\n---\n{"confidence": 0.8, "data_gaps": ["who sold it"]}'
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("http")
-    (root / "ferry.md").write_text(FERRY, encoding="utf-8")
-    with open_kb(root / "home", embedder=ReadableEmbedder()) as kb:
-        add(kb, [str(root / "ferry.md")])
-    return root / "home"
+def home(make_home: MakeHome) -> Path:
+    return make_home(default={"ferry.md": FERRY})
 
 
 async def ask(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.ask.conftest import MakeHome
 
 from wellread.ask.answer import answer, final
 from wellread.ingest.run import add
@@ -47,13 +47,9 @@ The bakery opened in the old mill. Bread is sold from seven.
 
 
 @pytest.fixture(scope="module")
-def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
-    folder = tmp_path_factory.mktemp("bakery")
-    (folder / "bakery.md").write_text(BAKERY, encoding="utf-8")
-    (folder / "mill.md").write_text("# The mill\n\nThe mill ground oats until 1950.\n")
-    with open_kb(folder / "home", embedder=ReadableEmbedder()) as kb:
-        add(kb, [str(folder / "bakery.md"), str(folder / "mill.md")])
-        yield kb
+def home(make_home: MakeHome) -> Path:
+    mill = "# The mill\n\nThe mill ground oats until 1950.\n"
+    return make_home(default={"bakery.md": BAKERY, "mill.md": mill})
 
 
 def _asked(kb: KnowledgeBase, text: str) -> Answer:

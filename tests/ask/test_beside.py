@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.ask.conftest import MakeHome
 
 from wellread.ask.answer import answer, final
-from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters
@@ -42,24 +42,17 @@ TALK = """WEBVTT
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def home(make_home: MakeHome) -> Path:
     """Entities with links, a guide and a talk; the same fund in another collection."""
-    home, files = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("files")
+    files = {"guide.md": GUIDE, "talk.vtt": TALK}
     for known, (title, text, target) in ENTITIES.items():
         linked = f"relations:\n  - type: needs\n    target: {target}\n" if target else ""
         head = f"---\nid: {known}\ntype: device\ntitle: {title}\n{linked}---\n\n"
-        (files / f"{known}.md").write_text(head + text + "\n", encoding="utf-8")
-    (files / "guide.md").write_text(GUIDE, encoding="utf-8")
-    (files / "talk.vtt").write_text(TALK, encoding="utf-8")
-    other = tmp_path_factory.mktemp("other")
+        files[f"{known}.md"] = head + text + "\n"
     secret = (
         "---\nid: secret-pump\ntype: device\ntitle: Secret pump\n---\n\nA heat pump for a house.\n"
     )
-    (other / "secret.md").write_text(secret, encoding="utf-8")
-    with open_kb(home, embedder=ReadableEmbedder()) as kb:
-        add(kb, [str(files)], collection="warm")
-        add(kb, [str(other)], collection="secret")
-    return home
+    return make_home(warm=files, secret={"secret.md": secret})
 
 
 @pytest.fixture
@@ -103,12 +96,6 @@ async def test_limits_hold_for_what_is_related(kb: KnowledgeBase) -> None:
     limits = Filters(collections=("warm",), kinds=("transcript",))
     done = await asked(kb, PUMP, limits)
     assert not [one for one in done.related if one.kind == "entity"]
-
-
-async def test_a_heading_that_is_a_question_is_asked_next(kb: KnowledgeBase) -> None:
-    done = await asked(kb, "Who pays half of each new boiler?")
-    assert done.suggestions == ("How do I choose a heat pump?",)
-    assert (await asked(kb, done.suggestions[0])).suggestions == (), "it was just asked"
 
 
 async def test_a_refusal_names_what_is_near(kb: KnowledgeBase) -> None:

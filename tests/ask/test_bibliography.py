@@ -19,10 +19,9 @@ from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.library.answer_export import Export, exported
 from wellread.library.recheck import stored_answer
-from wellread.library.works import Work, bibtex, csl_item, escaped, parts_of, works_of
+from wellread.library.works import Work, bibtex, csl_item, works_of
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.types import Locator
-from wellread.values.answers import Question, VerdictName
+from wellread.values.answers import Question
 
 NEWS = (
     {
@@ -127,24 +126,6 @@ async def test_sources_are_bibtex(kb: KnowledgeBase) -> None:
     )
 
 
-async def test_a_work_has_the_notes_of_its_own_citations(kb: KnowledgeBase) -> None:
-    given = await final(answer(kb, Question(text="What was the ferry Osprey bought for?")))
-    first = given.citations[0]
-    (other,) = (one.id for one in kb.catalogue.documents("town") if one.id != first.document_id)
-    fair = VerdictName.PARTIAL
-    cited = [
-        first,
-        replace(first, id=2, document_id=other, locator=Locator(label="p. 5\nff.")),
-        replace(first, id=3, locator=Locator(label=""), verdict=fair),
-    ]
-    ferry, pier = works_of(kb, cited)
-    assert ferry.notes == ("[1] line 1: quoted", "[3] partly supported")
-    assert pier.notes == ("[2] p. 5 ff.: quoted",)
-    assert csl_item(ferry)["note"] == "[1] line 1: quoted; [3] partly supported"
-    (entry, _) = read_back(bibtex([ferry, pier])).values()
-    assert entry["note"] == "jsonl; [1] line 1: quoted; [3] partly supported"
-
-
 async def test_two_works_never_share_a_key(kb: KnowledgeBase, tmp_path: Path) -> None:
     more = {**NEWS[0], "url": "https://herald.example/c", "title": "Ferry Osprey sold again"}
     (tmp_path / "more.jsonl").write_text(json.dumps(more), encoding="utf-8")
@@ -189,29 +170,6 @@ def is_balanced(text: str) -> bool:
 
 
 WORK = Work(key="vale2024a", kind="paper", title="A title", url="https://a.example/x")
-
-
-def test_names_have_their_parts() -> None:
-    assert parts_of("Ludwig van Beethoven") == ("Ludwig", "van", "Beethoven")
-    assert parts_of("van Beethoven, Ludwig") == ("Ludwig", "van", "Beethoven")
-    assert parts_of("Rosa Maria Vale") == ("Rosa Maria", "", "Vale")
-    assert parts_of("Plato") == ("", "", "Plato")
-    item = csl_item(replace(WORK, authors=("Ludwig van Beethoven", "Plato")))
-    assert item["author"] == [
-        {"family": "Beethoven", "given": "Ludwig", "non-dropping-particle": "van"},
-        {"literal": "Plato"},
-    ]
-    assert "Beethoven" in bibtex([replace(WORK, authors=("Ludwig van Beethoven",))])
-    assert "author = {van Beethoven, Ludwig and {Plato}}" in bibtex(
-        [replace(WORK, authors=("Ludwig van Beethoven", "Plato"))]
-    )
-
-
-def test_characters_of_latex_are_written_out() -> None:
-    assert escaped(r"50% of $x_1 & {y}# ~^\ ") == (
-        r"50\% of \$x\_1 \& \textbraceleft{}y\textbraceright{}\# "
-        r"\textasciitilde{}\textasciicircum{}\textbackslash{}"
-    )
 
 
 @examples(

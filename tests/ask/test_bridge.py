@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import date
+from pathlib import Path
 
 import pytest
+from tests.ask.conftest import MakeHome
 
 from wellread.ask.plan import find
 from wellread.ask.retrieve.direct import ADDED, BEHIND, led_on
 from wellread.ask.retrieve.search import look
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.ingest.run import add
-from wellread.kb import KnowledgeBase, open_kb
-from wellread.testing.embedding import ReadableEmbedder
+from wellread.kb import KnowledgeBase
 from wellread.types import Filters, Hit
 from wellread.values.answers import Question
 
@@ -30,15 +29,10 @@ ASKED = "Who directed the film in which Ottilie Brandvik played the keeper?"
 
 
 @pytest.fixture(scope="module")
-def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+def home(make_home: MakeHome) -> Path:
     """Pages of which one names another."""
-    files = tmp_path_factory.mktemp("files")
-    for title, text in PAGES.items():
-        (files / f"{title}.md").write_text(f"# {title}\n\n{text}\n", encoding="utf-8")
-    home = tmp_path_factory.mktemp("home")
-    with open_kb(home, embedder=ReadableEmbedder()) as opened:
-        add(opened, [str(files)], collection="films")
-        yield opened
+    pages = {f"{title}.md": f"# {title}\n\n{text}\n" for title, text in PAGES.items()}
+    return make_home(films=pages)
 
 
 def titles(hits: list[Hit]) -> list[str]:

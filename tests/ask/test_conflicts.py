@@ -1,8 +1,7 @@
 """Disagreements: every view is shown with its source, and none is claimed where there is none."""
 
 from collections.abc import Sequence
-from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,29 +51,10 @@ def told(question: str, evidence: Sequence[Evidence]) -> Told:
     )
 
 
-def dated(evidence: list[Evidence], *years: int) -> list[Evidence]:
-    return [
-        replace(
-            piece,
-            hit=replace(
-                piece.hit,
-                document=replace(piece.hit.document, published_at=datetime(year, 5, 1, tzinfo=UTC)),
-            ),
-        )
-        for piece, year in zip(evidence, years, strict=True)
-    ]
-
-
 def test_two_numbers_for_one_thing_are_both_shown() -> None:
     found = told(HOMES, evidence_of(CURRENT, HERALD))
     assert set(found.views) == {CURRENT, HERALD}
     assert set(found.keys) == {"e1", "e2"}
-
-
-def test_the_dates_of_the_sources_are_a_reason() -> None:
-    found = told(HOMES, dated(evidence_of(CURRENT, HERALD), 2021, 2024))
-    assert "1 May 2021" in found.reason
-    assert "1 May 2024" in found.reason
 
 
 def test_a_copy_with_another_name_in_it_is_a_conflict() -> None:
@@ -180,23 +160,6 @@ def test_counts_of_other_things_and_of_other_times_do_not_differ() -> None:
     assert not told(question, evidence_of(LONG, DARK.replace("240 homes", "240 boats"))).views
     elsewhere = "The Skerrick microgrid supplies 214 homes on the west side of the island."
     assert not told(question, evidence_of(LONG, elsewhere)).views
-
-
-def test_counts_of_other_times_do_not_differ() -> None:
-    question = "How many kilos of catch were lost in Oldwick?"
-    first, second = evidence_of(
-        "The outage in Oldwick: the cellar lost 400 kilos of catch.",
-        "Catch in Oldwick is no longer lost. In October the scheme gave out 650 kilos.",
-    )
-    assert told(question, [first, second]).views
-    apart = [_published(first, 10, 15), _published(second, 11, 14)]
-    assert not told(question, apart).views
-
-
-def _published(piece: Evidence, month: int, day: int) -> Evidence:
-    moment = datetime(2025, month, day, tzinfo=UTC)
-    document = replace(piece.hit.document, published_at=moment)
-    return replace(piece, hit=replace(piece.hit, document=document))
 
 
 def test_what_speaks_of_another_thing_of_the_kind_is_no_other_answer() -> None:

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from wellread.ask.understand.conversation import MOST_TURNS, Opened, opened, turn_of
+from wellread.ask.understand.conversation import Opened, opened, turn_of
 from wellread.ask.understand.rewrite import Turn
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.models.base import LanguageModel
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import EarlierTurn, Filters, Kind, Locator, Span
 from wellread.values.answers import (
@@ -28,18 +27,12 @@ from wellread.values.answers import Verdict as VerdictValue
 
 NOTHING_KNOWN = Vocabulary()
 ROSA = "Who is Rosa Vale?"
-TURNS = (Turn(question=ROSA, answer="Rosa Vale is the pilot of the harbour."),)
 
 
 @pytest.fixture
 def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
     with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as made:
         yield made
-
-
-def with_model(tmp_path: Path, model: LanguageModel, **features: object) -> KnowledgeBase:
-    overrides: dict[str, dict[str, object]] = {"features": features} if features else {}
-    return open_kb(tmp_path / "home", overrides=overrides, embedder=ReadableEmbedder(), model=model)
 
 
 def cited(title: str, kind: Kind = "page") -> Citation:
@@ -124,15 +117,6 @@ async def test_a_question_that_names_little_is_searched_with_the_one_before(
     assert one.context == "Which grants pay for batteries?"
     named = await ask(kb, "Which rules apply to the Kittiwake ferry?")
     assert named.context == ""
-
-
-async def test_a_long_session_is_read_by_its_first_and_newest_turns(kb: KnowledgeBase) -> None:
-    for number in range(MOST_TURNS + 4):
-        kb.catalogue.record_answer(given(f"What costs {number} euros?", "Bread."))
-    one = await ask(kb, "Why?")
-    assert [turn.question for turn in one.earlier] == [
-        f"What costs {number} euros?" for number in (0, *range(5, 12))
-    ]
 
 
 # --- turns that come with the question -------------------------------------------------------

@@ -14,7 +14,6 @@ from tests.doubles import forked
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.past_questions import (
     Like,
-    asked_before,
     similar_questions,
     verified_similar,
 )
@@ -186,14 +185,6 @@ async def test_a_sentence_put_right_stands_before_those_that_were_fine(home: Hom
     ]
 
 
-async def test_no_model_is_asked_where_an_expert_put_it_right(home: Home) -> None:
-    await home.correct()
-    home.model = ScriptedModel(["A kayak is 12 crowns a day for anybody [e1]."])
-    told = await home.ask()
-    assert told.sentences[0].text == RIGHT
-    assert not home.model.prompts
-
-
 async def test_the_prompt_for_a_question_like_it_holds_the_correction(home: Home) -> None:
     await home.correct()
     with home.opened() as kb:
@@ -223,12 +214,6 @@ async def test_the_limits_of_the_question_are_a_border(home: Home) -> None:
         assert not similar_questions(kb, ASKED, Like(collections=("else",)))
 
 
-async def test_it_can_be_switched_off(home: Home) -> None:
-    await home.correct()
-    home.settings = {"features": {"corrections": False}}
-    assert (await home.ask()).answered_by != BEFORE
-
-
 async def test_the_last_word_counts_and_a_removed_one_does_not(home: Home) -> None:
     given = await home.correct()
     with home.opened() as kb:
@@ -249,35 +234,6 @@ async def test_the_last_word_counts_and_a_removed_one_does_not(home: Home) -> No
 
 
 # --- own answers that were rated are past questions ------------------------------------------
-
-
-async def test_an_own_answer_that_was_rated_well_was_asked_before(home: Home) -> None:
-    told = await home.asked()
-    home.give(told, score=90)
-    with home.opened() as kb:
-        [found] = asked_before(kb, AGAIN, (), 80)
-        assert found.rated is not None
-        assert found.past.question == ASKED
-        assert not asked_before(kb, AGAIN, (), 95)
-    again = await home.ask()
-    assert again.answered_by == BEFORE
-    assert again.sentences[0].text == told.sentences[0].text
-    home.give(told, author="ida", score=10)
-    with home.opened() as kb:
-        assert not asked_before(kb, AGAIN, (), 80), "experts do not agree"
-
-
-async def test_questions_are_embedded_once_and_again_by_another_embedder(home: Home) -> None:
-    await home.correct()
-    with home.opened() as kb:
-        assert kb.catalogue.feedback.questions()[0].vector == b""
-        similar_questions(kb, ASKED, Like())
-        [kept] = kb.catalogue.feedback.questions()
-        assert kept.embedder == kb.embedder.identity
-        kb.catalogue.feedback.embedded({kept.feedback_id: b"\0" * 8}, "another")
-    with home.opened() as kb:
-        assert similar_questions(kb, ASKED, Like())[0].similarity == pytest.approx(1, abs=1e-3)
-        assert kb.catalogue.feedback.questions()[0].embedder == kb.embedder.identity
 
 
 # --- what is flagged never comes back --------------------------------------------------------
@@ -399,18 +355,6 @@ async def test_it_expires_when_its_source_is_removed(home: Home) -> None:
     assert kept is not None
     assert "removed" in kept.expired
     assert RIGHT not in (await home.ask()).text
-
-
-async def test_what_an_answer_quotes_is_what_a_rating_rests_on(home: Home) -> None:
-    told = await home.asked()
-    given = home.give(told, score=90)
-    home.put("guide.md", GUIDE.replace("12 crowns", "14 crowns"))
-    home.take_in()
-    with home.opened() as kb:
-        kept = kb.catalogue.feedback.get(given.id)
-        assert kept is not None
-        assert kept.expired
-        assert not kb.catalogue.notices.of("mara"), "nothing was put right"
 
 
 KILLED = """

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
+from tests.ask.conftest import MakeHome, jsonl
 
 from wellread.ask.aggregate.execute import execute
 from wellread.ask.aggregate.read.query import CatalogueQuery, Noun
@@ -15,12 +14,10 @@ from wellread.ask.aggregate.read.result import AggregateResult
 from wellread.ask.plan import catalogued, find
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.ingest.run import add
-from wellread.kb import KnowledgeBase, open_kb
-from wellread.testing.embedding import ReadableEmbedder
-from wellread.types import Filters, Kind, Span
+from wellread.kb import KnowledgeBase
+from wellread.types import Filters, Kind
 from wellread.values.answers import Question
-from wellread.values.question import Analysis, Constraint
+from wellread.values.question import Analysis
 
 NEWS = [
     ("Osprey sails", "2025-01-05", "Ada Moss", "The ferry Osprey sails. The Osprey is quiet."),
@@ -47,34 +44,21 @@ TALK = """WEBVTT
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("counts")
-    town, club = root / "town", root / "club"
-    for folder in (town, club):
-        folder.mkdir()
+def home(make_home: MakeHome) -> Path:
     lines = [
         {"title": title, "published_at": day, "author": author, "text": text,
          "url": f"https://news.example/{number}", "source_type": "bulletin"}
         for number, (title, day, author, text) in enumerate(NEWS)
     ]  # fmt: skip
-    news = "".join(json.dumps(line) + "\n" for line in lines)
-    (town / "news.jsonl").write_text(news, encoding="utf-8")
-    for name, front in ENTITIES.items():
-        text = f"---\nid: {name}\n{front}\n---\n\nAbout it.\n"
-        (town / f"{name}.md").write_text(text, encoding="utf-8")
-    (town / "talk.vtt").write_text(TALK, encoding="utf-8")
+    entities = {
+        f"{name}.md": f"---\nid: {name}\n{front}\n---\n\nAbout it.\n"
+        for name, front in ENTITIES.items()
+    }
     secret = {"title": "Secret Osprey", "text": "The Osprey, in secret.", "author": "Ada Moss"}
-    (club / "secret.jsonl").write_text(json.dumps(secret) + "\n", encoding="utf-8")
-    with open_kb(root / "home", embedder=ReadableEmbedder()) as kb:
-        add(kb, [str(town)], collection="town")
-        add(kb, [str(club)], collection="club")
-    return root / "home"
-
-
-@pytest.fixture
-def kb(home: Path) -> Iterator[KnowledgeBase]:
-    with open_kb(home, embedder=ReadableEmbedder()) as opened:
-        yield opened
+    return make_home(
+        town={"news.jsonl": jsonl(lines), "talk.vtt": TALK, **entities},
+        club={"secret.jsonl": jsonl([secret])},
+    )
 
 
 def read(kb: KnowledgeBase, text: str, filters: Filters) -> Analysis:
@@ -91,20 +75,6 @@ def ask(kb: KnowledgeBase, text: str, collections: tuple[str, ...] = ("town",)) 
 
 def first(tally: AggregateResult) -> list[str]:
     return [row.cells[0] for row in tally.rows]
-
-
-@pytest.mark.parametrize(
-    ("question", "titles"),
-    [
-        ("How many transcripts and articles are there?", 5),
-        ("List all bulletins and transcripts", 5),  # a source type beside a kind
-        ("Which transcripts or bulletins mention the Osprey?", 2),
-        ("How many articles, bulletins or transcripts mention the Osprey?", 2),
-    ],
-)
-def test_of_kinds_side_by_side_any_will_do(kb: KnowledgeBase, question: str, titles: int) -> None:
-    tally = ask(kb, question)
-    assert tally.number == titles
 
 
 # --- documents and entities ------------------------------------------------------------------
@@ -153,15 +123,6 @@ def test_what_texts_say_is_not_counted(kb: KnowledgeBase, question: str) -> None
     assert catalogued(kb, read(kb, question, Filters(collections=("town",)))) is None
 
 
-def test_documents_without_a_date_are_a_group_of_their_own(kb: KnowledgeBase) -> None:
-    groups = {row.cells[0]: row.cells[1] for row in ask(kb, "How many documents per month?").rows}
-    assert groups == {
-        "2025-01": "2 documents",
-        "2025-02": "2 documents",
-        "without a date": "4 documents",
-    }
-
-
 def test_a_count_can_be_divided(kb: KnowledgeBase) -> None:
     tally = ask(kb, "How many articles are there per month?")
     assert tally.number == 4
@@ -192,12 +153,6 @@ def test_mentioned_is_literal_and_about_takes_any_form(kb: KnowledgeBase) -> Non
     assert "any form" in about.method
 
 
-def test_nothing_is_a_count_too(kb: KnowledgeBase) -> None:
-    tally = ask(kb, "How many articles mention zeppelins?")
-    assert (tally.number, tally.rows) == (0, ())
-    assert tally.sentence == "There are no articles mentioning “zeppelins”."
-
-
 # --- borders ---------------------------------------------------------------------------------
 
 
@@ -207,26 +162,6 @@ def test_another_collection_is_never_counted(kb: KnowledgeBase) -> None:
     assert everywhere.number == 3
     names = ask(kb, "How many collections are there?")
     assert first(names) == ["town"]
-
-
-def test_a_constraint_that_names_another_collection_leaves_nothing(kb: KnowledgeBase) -> None:
-    question = "How many articles are there in club?"
-    span = Span(start=question.index("in club"), end=len(question) - 1)
-    constraint = Constraint(
-        kind="collection", span=span, value="club", filters=Filters(collections=("club",))
-    )
-    analysis = Analysis(
-        question=question,
-        type="counting",
-        terms=(),
-        names=(),
-        filters=Filters(collections=("town",)),
-        constraints=(constraint,),
-    )
-    found = catalogued(kb, analysis)
-    assert found is not None
-    assert isinstance(found, AggregateResult)
-    assert found.number == 0
 
 
 def test_the_askers_own_limits_are_kept(kb: KnowledgeBase) -> None:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
 import pytest
+from tests.ask.conftest import MakeHome
 
 from wellread.ask.aggregate.read.result import AggregateResult
 from wellread.ask.plan import catalogued
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.ingest.run import add
-from wellread.kb import KnowledgeBase, open_kb
-from wellread.testing.embedding import ReadableEmbedder
+from wellread.kb import KnowledgeBase
 from wellread.types import Filters
 from wellread.values.answers import Question
 
@@ -27,26 +25,13 @@ PAGE = "---\ntitle: Notes\ndate: 2024-03-01\n---\n\nThe weir was opened.\n"
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("coverage")
-    for folder in ("river", "club"):
-        (root / folder).mkdir()
-    for name, front in PLACES.items():
-        text = f"---\nid: {name}\n{front}\n---\n\nAbout it.\n"
-        (root / "river" / f"{name}.md").write_text(text, encoding="utf-8")
-    (root / "river" / "notes.md").write_text(PAGE, encoding="utf-8")
+def home(make_home: MakeHome) -> Path:
+    places = {
+        f"{name}.md": f"---\nid: {name}\n{front}\n---\n\nAbout it.\n"
+        for name, front in PLACES.items()
+    }
     secret = "---\nid: x\ntype: place\ntitle: X\nsectors: [food]\nscales: [secret]\n---\n\nX.\n"
-    (root / "club" / "x.md").write_text(secret, encoding="utf-8")
-    with open_kb(root / "home", embedder=ReadableEmbedder()) as kb:
-        for folder in ("river", "club"):
-            add(kb, [str(root / folder)], collection=folder)
-    return root / "home"
-
-
-@pytest.fixture
-def kb(home: Path) -> Iterator[KnowledgeBase]:
-    with open_kb(home, embedder=ReadableEmbedder()) as opened:
-        yield opened
+    return make_home(river={"notes.md": PAGE, **places}, club={"x.md": secret})
 
 
 def ask(kb: KnowledgeBase, text: str) -> AggregateResult | None:
@@ -73,13 +58,6 @@ def test_two_dimensions_give_every_cell_also_the_empty_ones(kb: KnowledgeBase) -
     assert tally.sentence == (
         "3 of 4 cells of sectors × scales are covered (75 %); empty are water · national."
     )
-
-
-def test_one_dimension_gives_its_values(kb: KnowledgeBase) -> None:
-    tally = ask(kb, "What is the coverage of the sectors?")
-    assert tally is not None
-    assert [row.cells for row in tally.rows] == [("energy", "2", "67 %"), ("water", "2", "67 %")]
-    assert tally.rows[0].line == "energy: 2 documents (67 %)"
 
 
 def test_the_whole_is_divided_in_every_way_within_the_collection(kb: KnowledgeBase) -> None:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from tests.ask.conftest import MakeHome, jsonl
 
 from wellread.ask.answer import answer, final
 from wellread.ask.plan import catalogued
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.ingest.run import add
-from wellread.kb import KnowledgeBase, open_kb
-from wellread.testing.embedding import ReadableEmbedder
+from wellread.kb import KnowledgeBase
 from wellread.types import Filters
 from wellread.values.answers import Answer, Question
 
@@ -40,36 +37,24 @@ def day(ago: int) -> str:
     return f"{TODAY - timedelta(days=ago):%Y-%m-%d}"
 
 
-def articles(path: Path, items: tuple[tuple[str, int, str, str], ...]) -> Path:
+def articles(items: tuple[tuple[str, int, str, str], ...]) -> dict[str, str]:
     lines = [
         {"title": title, "published_at": day(ago), "text": text,
          "url": f"https://{host}.example/{number}"}
         for number, (title, ago, host, text) in enumerate(items)
     ]  # fmt: skip
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    return path
+    return {"news.jsonl": jsonl(lines)}
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("digest")
-    whales = root / "whales"
-    whales.mkdir()
-    for number, word in enumerate(WHALES):
-        head = f"---\ntitle: Bulletin {number}\ndate: {day(40 + number)}\n---\n\n"
-        text = f"The whales and their {word} were seen again.\n"
-        (whales / f"{number}.md").write_text(head + text, encoding="utf-8")
-    with open_kb(root / "home", embedder=ReadableEmbedder()) as kb:
-        add(kb, [str(articles(root / "new.jsonl", LATELY))], collection="grey-isles")
-        add(kb, [str(articles(root / "old.jsonl", LONG_AGO))], collection="old")
-        add(kb, [str(whales)], collection="bulletins")
-    return root / "home"
-
-
-@pytest.fixture
-def kb(home: Path) -> Iterator[KnowledgeBase]:
-    with open_kb(home, embedder=ReadableEmbedder()) as opened:
-        yield opened
+def home(make_home: MakeHome) -> Path:
+    whales = {
+        f"{number}.md": f"---\ntitle: Bulletin {number}\ndate: {day(40 + number)}\n---\n\n"
+        f"The whales and their {word} were seen again.\n"
+        for number, word in enumerate(WHALES)
+    }
+    news = {"grey-isles": articles(LATELY), "old": articles(LONG_AGO)}
+    return make_home(**news, bulletins=whales)
 
 
 async def ask(kb: KnowledgeBase, text: str, collection: str = "grey-isles") -> Answer:
@@ -148,73 +133,3 @@ def test_a_subject_is_left_to_the_search(kb: KnowledgeBase, question: str) -> No
         catalogued(kb, analyse(Question(text=question, filters=limits), known, date.today()))
         is None
     )
-
-
-async def test_after_an_earlier_question_the_subject_is_that_one_s(kb: KnowledgeBase) -> None:
-    limits = Filters(collections=("grey-isles",))
-    first = await final(answer(kb, Question(text="Why was the ferry full?", filters=limits)))
-    leaning, alone = (
-        Question(text=text, filters=limits, session_id=first.session_id)
-        for text in ("Any updates?", "What's new?")
-    )
-    assert (await final(answer(kb, leaning))).answered_by != "catalogue"
-    assert (await final(answer(kb, alone))).answered_by == "catalogue"
-
-
-async def test_an_asked_time_is_kept_to_else_told(kb: KnowledgeBase) -> None:
-    for ago in (200, 240):  # two items of one story
-        given = await ask(kb, f"What happened in {TODAY - timedelta(days=ago):%B %Y}?")
-        assert given.notes == ()
-        assert given.table is not None
-        ((_, date_of, sources, _),) = given.table.rows
-        assert (date_of, sources) == (day(ago), "1 source")
-        (cited,) = given.citations
-        assert cited.published_at is not None
-        assert f"{cited.published_at:%Y-%m-%d}" == day(ago)
-    none = await ask(kb, "What happened in the last month?", "old")
-    assert titles(none)[0] == "Market opens"
-    assert none.relaxed
-
-
-async def test_the_asker_s_limits_are_kept_to(kb: KnowledgeBase) -> None:
-    until = TODAY - timedelta(days=100)
-    limits = Filters(collections=("grey-isles",), published_to=until)
-    given = await final(answer(kb, Question(text="What's new?", filters=limits, fresh=True)))
-    assert given.table is not None
-    assert [row[1:3] for row in given.table.rows] == [(day(200), "2 sources")]
-    assert given.notes == ()
-    none = replace_until(limits, TODAY - timedelta(days=9_000))
-    empty = await final(answer(kb, Question(text="What's new?", filters=none, fresh=True)))
-    assert empty.answered_by == "none"
-    full = next(one for one in kb.catalogue.documents("grey-isles") if "again" in one.title)
-    one = Filters(collections=("grey-isles",), document_ids=(full.id,))
-    only = await final(answer(kb, Question(text="What's new?", filters=one, fresh=True)))
-    assert only.table is not None
-    assert only.table.documents == ((full.id,),)
-
-
-def replace_until(limits: Filters, until: datetime) -> Filters:
-    return Filters(collections=limits.collections, published_to=until)
-
-
-async def test_documents_are_told_where_they_are_asked_for_or_no_story_is_there(
-    kb: KnowledgeBase,
-) -> None:
-    given = await ask(kb, "What are the newest articles?")
-    assert titles(given) == [
-        "Ferry Osprey full again", "Ferry Osprey is full", "Night tram starts",
-    ]  # fmt: skip
-    assert given.usage.clusters == 0
-    pages = await ask(kb, "What's new?", "bulletins")
-    assert titles(pages) == [f"Bulletin {number}" for number in range(5)]
-    assert pages.sentences[1].text.endswith(
-        "page, markdown): The whales and their calves were seen again."
-    )
-
-
-async def test_no_more_are_told_than_asked_for(kb: KnowledgeBase) -> None:
-    limits = Filters(collections=("grey-isles",))
-    question = Question(text="What's new?", filters=limits, max_clusters=1, fresh=True)
-    given = await final(answer(kb, question))
-    assert titles(given) == NEWEST[:1]
-    assert given.text.startswith(f"The newest story, of {day(2)}:")

@@ -35,12 +35,10 @@ def cited(reply: str) -> list[tuple[str, tuple[str, ...]]]:
         "【e1†L3-L9】【e3†source】",
         "[Source: e1, e3]",
         "([e1], [e3])",
-        "[[e1]][[e3]]",
         "[^e1][^e3]",
         "[e1](#e1) [e3](https://example.org/a_b)",
         "[e1, p. 5; e3, p. 7]",
         "**[e1][e3]**",
-        "`[e1]` `[e3]`",
         "<sup>[e1]</sup><sup>[e3]</sup>",
         r"\[e1\]\[e3\]",
     ],
@@ -54,11 +52,6 @@ def test_every_shape_of_marker_is_read_and_removed(marker: str, place: str) -> N
     assert draft.claims[0].keys == ("e1", "e3")
     assert draft.claims[1].keys == ()
     assert draft.unknown_keys == 0
-
-
-@pytest.mark.parametrize("marker", ["[e1–e3]", "[e1-e3]", "[e1 to e3]", "[e1 - e3]", "[e1-3]"])
-def test_a_range_names_the_keys_between(marker: str) -> None:
-    assert set(cited(f"Solar power grew {marker}.")[0][1]) == {"e1", "e2", "e3"}
 
 
 def test_a_range_without_end_is_not_counted_through() -> None:
@@ -106,12 +99,6 @@ def test_markers_in_front_of_sentences_belong_to_what_follows() -> None:
         ("Solar power grew.", ("e1",)),
         ("Wind power fell.", ("e2",)),
     ]
-
-
-def test_markers_on_a_line_of_their_own_belong_to_the_line_above() -> None:
-    draft = parse_draft("Solar power grew.\n[e1][e2]\n\nWind power fell.\n- [e3]", KNOWN)
-    assert draft.text == "Solar power grew.\n\nWind power fell."
-    assert [claim.keys for claim in draft.claims] == [("e1", "e2"), ("e3",)]
 
 
 def test_removing_a_marker_uncovers_no_other() -> None:
@@ -215,14 +202,6 @@ def test_the_tail_is_read_wherever_it_stands(reply: str) -> None:
     )
 
 
-def test_a_rule_between_paragraphs_is_not_a_tail() -> None:
-    reply = "Solar grew [e1].\n\n---\n\nWind fell [e2].\n---\n"
-    draft = parse_draft(reply + OBJECT, KNOWN)
-    assert draft.text == "Solar grew.\n\n---\n\nWind fell."
-    assert draft.tail is not None
-    assert parse_draft(reply, KNOWN).text == draft.text
-
-
 def test_of_a_tail_that_was_cut_off_the_rest_is_kept() -> None:
     draft = parse_draft("Solar grew [e1]." + TAIL[: TAIL.index("costs") + 2], KNOWN)
     assert draft.text == "Solar grew."
@@ -254,19 +233,6 @@ def test_a_confidence_is_a_share_or_nothing(given: str, meant: float | None) -> 
     draft = parse_draft(f'A.\n---\n{{"confidence": {given}}}', KNOWN)
     assert draft.tail is not None
     assert draft.tail.confidence == meant
-
-
-def test_a_tail_of_other_types_gives_what_it_can() -> None:
-    reply = (
-        'A.\n---\n{"data_gaps": "costs", "conflicts": ["X [e1] against Y [e9].", 3, " "],'
-        ' "answered": ["no"], "relevance": {"[e1]": "It tells X [e1].", "e2": 3}}'
-    )
-    tail = parse_draft(reply, KNOWN).tail
-    assert tail is not None
-    assert tail.data_gaps == ("costs",)
-    assert tail.conflicts == ("X against Y.",)
-    assert tail.relevance == {"e1": "It tells X."}
-    assert tail.answered is None
 
 
 def test_a_deeply_nested_tail_is_only_broken() -> None:
@@ -363,7 +329,6 @@ def without(draft: str, *dropped: str) -> tuple[str, list[str]]:
     ("draft", "dropped", "left"),
     [
         ("It rains. It pours.", ("It pours",), "It rains."),
-        ("It rains. It pours. It ends.", ("It pours",), "It rains. It ends."),
         ("- It rains.\n- It pours.\n- It ends.", ("It pours",), "- It rains.\n- It ends."),
         ("1. It rains.\n2. It pours.", ("It rains",), "2. It pours."),
         ("## Wet\n\nIt rains.\n\n## Dry\n\nIt is dry.", ("It rains",), "## Dry\n\nIt is dry."),
@@ -373,7 +338,6 @@ def without(draft: str, *dropped: str) -> tuple[str, list[str]]:
             ("It rains",),
             "## Weather\n\n### Dry\n\nIt is dry.",
         ),
-        ("## Weather\n\n### Wet\n\nIt rains.\n\nIt pours.", ("It rains", "It pours"), ""),
         (
             "Two things changed:\n- It rains.\n- It pours.\n\nSo it goes on.",
             ("It rains", "It pours"),
@@ -451,15 +415,6 @@ GUARD = Guard(RULES, "abc123abc123", ["See https://ok.example/a or javascript:al
 )
 def test_what_is_left(text: str, shown: str) -> None:
     assert GUARD.shown(text).text.strip() == shown
-
-
-def test_what_is_withheld_is_counted() -> None:
-    draft = parse_draft(f"Solar grew [e1].\n{RULES}\nCALL: x", {"e1"}, GUARD)
-    assert draft.text == "Solar grew."
-    assert draft.withheld == 4
-    tail = parse_draft(f'A.\n---\n{{"data_gaps": ["{RULES.splitlines()[1]}", "b"]}}', (), GUARD)
-    assert tail.tail is not None
-    assert tail.tail.data_gaps == ("b",)
 
 
 @example("!![", [])

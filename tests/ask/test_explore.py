@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import pytest
+from tests.ask.conftest import MakeHome
 
 from wellread.ask.aggregate.read.result import AggregateResult
 from wellread.ask.plan import catalogued
 from wellread.ask.retrieve.ranking import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.ingest.run import add
-from wellread.kb import KnowledgeBase, open_kb
-from wellread.testing.embedding import ReadableEmbedder
+from wellread.kb import KnowledgeBase
 from wellread.types import Filters
 from wellread.values.answers import Question
 from wellread.values.question import Analysis
@@ -38,40 +36,22 @@ ENTRIES = {
 
 
 @pytest.fixture(scope="module")
-def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
-    root = tmp_path_factory.mktemp("garden")
-    with open_kb(root / "home", embedder=ReadableEmbedder()) as opened:
-        folder = root / "garden"
-        folder.mkdir()
-        for name, (sort, theme, season, text) in ENTRIES.items():
-            write(folder, name, sort, theme, season, text)
-        add(opened, [str(folder)], collection="garden")
-        notes = root / "notes"
-        notes.mkdir()
-        (notes / "drought.md").write_text(
-            "# Drought\n\nIn the drought the Rain barrel was empty and mulching saved the beans.\n",
-            encoding="utf-8",
-        )
-        add(opened, [str(notes)], collection="garden")
-        hidden = root / "hidden"
-        hidden.mkdir()
-        write(hidden, "secret-well", "tool", "water", "spring", "A secret well of water.")
-        add(opened, [str(hidden)], collection="hidden")
-        pages = root / "pages"
-        pages.mkdir()
-        (pages / "plain.md").write_text(
-            "# Water\n\nNo entity here, only water.\n", encoding="utf-8"
-        )
-        add(opened, [str(pages)], collection="pages")
-        yield opened
+def home(make_home: MakeHome) -> Path:
+    dry = "# Drought\n\nIn the drought the Rain barrel was empty and mulching saved the beans.\n"
+    garden = {f"{name}.md": entry(name, *said) for name, said in ENTRIES.items()}
+    secret = entry("secret-well", "tool", "water", "spring", "A secret well of water.")
+    return make_home(
+        garden={**garden, "drought.md": dry},
+        hidden={"secret-well.md": secret},
+        pages={"plain.md": "# Water\n\nNo entity here, only water.\n"},
+    )
 
 
-def write(folder: Path, name: str, sort: str, theme: str, season: str, text: str) -> None:
+def entry(name: str, sort: str, theme: str, season: str, text: str) -> str:
     title = name.replace("-", " ").capitalize()
-    (folder / f"{name}.md").write_text(
+    return (
         f"---\nid: {name}\ntype: {sort}\ntitle: {title}\nthemes: [{theme}]\nseasons: [{season}]\n"
-        f"---\n\n# {title}\n\n{text}\n\nMore about it.\n",
-        encoding="utf-8",
+        f"---\n\n# {title}\n\n{text}\n\nMore about it.\n"
     )
 
 
@@ -102,24 +82,9 @@ def test_a_taxonomy_value_lists_all_that_have_it_by_type(kb: KnowledgeBase) -> N
     assert found.method == "all entities themes: water"
 
 
-def test_a_type_alone_lists_all_of_it_by_a_dimension(kb: KnowledgeBase) -> None:
-    found = ask(kb, "What kinds of tools are there?")
-    assert set(rows(found)) == {"Rain barrel", "Drip hose", "Leaf rake"}
-    assert isinstance(found, AggregateResult)
-    assert set(found.method.split(",")) == {"all entities of the type tool"}
-    assert set(rows(found).values()) <= {"water", "soil", "spring", "summer", "autumn"}
-    assert len(set(rows(found).values())) > 1
-
-
 @pytest.mark.parametrize("part", ["seeds", "cuttings"])
 def test_a_value_that_joins_things_is_found_by_each(kb: KnowledgeBase, part: str) -> None:
     assert set(rows(ask(kb, f"What events exist for {part}?"))) == {"Seed swap"}
-
-
-def test_type_and_value_must_both_hold(kb: KnowledgeBase) -> None:
-    assert set(rows(ask(kb, "Which tools are there for water?"))) == {"Rain barrel", "Drip hose"}
-    both = ask(kb, "Which methods for water in spring exist?")
-    assert set(rows(both)) == {"Swale"}
 
 
 def test_each_row_has_a_line_and_counts_who_names_it(kb: KnowledgeBase) -> None:

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 import pytest
 from reportlab.pdfgen.canvas import Canvas
+from tests.ask.conftest import ask
 
-from wellread.ask.answer import answer, final
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.values.answers import CATALOGUE, Answer, Question
+from wellread.values.answers import CATALOGUE
 
 AUTHORS = ("Ida Lund", "Tor Vik", "Åse Dahl", "Per Moen")
 ABSTRACT = [
@@ -119,10 +119,6 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
         yield opened
 
 
-async def ask(kb: KnowledgeBase, text: str) -> Answer:
-    return await final(answer(kb, Question(text=text)))
-
-
 @pytest.mark.parametrize(
     "question",
     [
@@ -151,9 +147,7 @@ async def test_the_authors_are_all_named_and_cited_on_the_front_page(
         ("Who were the guests of episode 3 of Harbour Voices?", "Ada Moss and Bo Reed"),
         ("Who is the first author of MusselNet?", "Ida Lund"),
         ("Who wrote the paper on photographs?", "Ida Lund"),
-        ("Who co-wrote MusselNet with Tor Vik?", "Åse Dahl"),
         ("Which paper did Åse Dahl co-write?", "MusselNet"),
-        ("Which paper is Liv Strand the author of?", "Eels by Night"),
         ("What are Ebb and Flow?", "A drift net hangs in the water"),
         ("How many papers are in this collection?", "There are 2 papers."),
     ],
@@ -183,12 +177,6 @@ async def test_a_paper_of_an_author_is_cited_where_it_names_the_author(kb: Knowl
     given = await ask(kb, "Which papers did Åse Dahl write?")
     assert "Åse Dahl" in given.citations[0].quote
     assert given.citations[0].verdict == "supported"
-
-
-async def test_the_abstract_is_told_as_it_stands(kb: KnowledgeBase) -> None:
-    given = await ask(kb, "Show me the abstract of MusselNet")
-    assert given.text.startswith("Mussel beds are counted by divers")
-    assert "Nobody had to get wet for them." in given.text
 
 
 @pytest.mark.parametrize("question", ["Summarize letter 7", "What was in Harbour Letter #7?"])
@@ -240,16 +228,6 @@ async def test_what_a_thing_is_is_told_by_what_is_called_so(
 
 
 @pytest.mark.parametrize(
-    "question", ["What are these papers about?", "Summarise the papers", "topics of the papers"]
-)
-async def test_several_papers_have_a_line_each(kb: KnowledgeBase, question: str) -> None:
-    given = await ask(kb, question)
-    assert given.text.startswith("2 papers:")
-    assert "We present MusselNet" in given.text
-    assert "This paper examines how many" in given.text
-
-
-@pytest.mark.parametrize(
     "question",
     [
         "Who wrote the sign on the quay?",
@@ -257,9 +235,7 @@ async def test_several_papers_have_a_line_each(kb: KnowledgeBase, question: str)
         "When was the crane at the quay published?",
         "What is the length of a drift net?",
         "What did Bo Reed say about the crane?",
-        "What is the price of a drift net?",
         "What do the papers say about photographs?",
-        "In the papers, how long did the eels run?",
         "What does the paper find about lamps?",
         "What does a drift net own?",
     ],

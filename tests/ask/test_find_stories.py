@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from sqlalchemy import update
 
 from wellread.ask.retrieve import story_search as finding
-from wellread.ask.retrieve.story_search import FoundStory, StoryQuery, find_stories, rank
+from wellread.ask.retrieve.story_search import FoundStory, StoryQuery, find_stories
 from wellread.errors import UnknownCollectionError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
@@ -83,12 +81,6 @@ def test_a_window_that_is_asked_for_is_kept_to(kb: KnowledgeBase) -> None:
     assert find(kb, FERRY_QUESTION, since=NOW) == []
 
 
-def test_limits(kb: KnowledgeBase) -> None:
-    found = find(kb, "ferry bread prize", top_k=1, per_story=1)
-    assert len(found) == 1
-    assert len(found[0].items) == 1
-
-
 def test_long_news_is_cut_and_verbatim(kb: KnowledgeBase) -> None:
     (item,) = [
         item
@@ -113,16 +105,6 @@ def test_an_unknown_collection_is_refused(kb: KnowledgeBase) -> None:
         find(kb, FERRY_QUESTION, collections=("sport",))
 
 
-def test_a_story_that_waits_for_its_text_is_left_out(home: Path, tmp_path: Path) -> None:
-    shutil.copytree(home, tmp_path / "home")
-    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
-        bread = find(kb, "rye bread prize", top_k=1)[0].story
-        items = list(kb.catalogue.stories.placed("news"))
-        again = [item for item in items if item.story_id == bread.id]
-        kb.catalogue.stories.keep("news", again)
-        assert bread.id not in [one.story.id for one in find(kb, "rye bread prize")]
-
-
 def test_an_item_of_another_version_than_the_hit_is_not_given(home: Path, tmp_path: Path) -> None:
     shutil.copytree(home, tmp_path / "home")
     database = Database(tmp_path / "home" / "catalogue.db")
@@ -131,18 +113,3 @@ def test_an_item_of_another_version_than_the_hit_is_not_given(home: Path, tmp_pa
     database.close()
     with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
         assert find(kb, FERRY_QUESTION) == []
-
-
-shares = st.floats(0, 1)
-ages = st.floats(0, 5000)
-
-
-@given(shares, ages, st.integers(1, 100), shares)
-def test_recent_widely_told_and_new_stories_go_first_among_equals(
-    fit: float, age: float, sources: int, novelty: float
-) -> None:
-    plain = rank(fit, age, sources, novelty)
-    assert rank(fit, age + 10, sources, novelty) <= plain
-    assert rank(fit, age, sources + 1, novelty) >= plain
-    assert rank(fit, age, sources, min(1.0, novelty + 0.1)) >= plain
-    assert rank(fit + 0.2, age, sources, novelty) > rank(fit, 0, 100, 1) - 1e-9

@@ -35,13 +35,9 @@ REPORTED = Turn(question="What was reported about the tool library in 2021?", an
 SAID = Turn(
     question="What did Tom Hale say about solar panels?", answer="He said they pay in nine years."
 )
-KILN = Turn(
-    question="Why did Mill Street Kitchen sell its Raku kilns?", answer="They were too small."
-)
 GROUNDS = Turn(
     question="Who sweeps the tool shed?", answer="Its sweep is Ann Ott.", names=("Tool shed rules",)
 )
-FAIR = Turn(question="What are the parts of a repair fair?", answer="Doors, tables, tea.")
 FERRY = Turn(question="Is the ferry or the bus cheaper?", answer="The ferry.")
 
 
@@ -63,23 +59,13 @@ def test_pronouns_get_the_name_they_stand_for(question: str, earlier: Turn, text
     assert rewritten(question, earlier).text == text
 
 
-def test_who_was_asked_about_comes_before_anyone_in_the_answer() -> None:
-    first = Turn(question="Who is Anna Bell?", answer="Carl Dunn taught her.")
-    assert rewritten("Where was she born?", first).text == "Where was Anna Bell born?"
-    second = Turn(question="Who bakes the bread?", answer="Carl Dunn bakes it.")
-    assert rewritten("Where was he born?", first, second).text == "Where was Anna Bell born?"
-    assert rewritten("Where was he born?", second).text == "Where was Carl Dunn born?"
-
-
 @pytest.mark.parametrize(
     ("question", "earlier", "text"),
     [
         ("And in 2022?", HOMES, "How many homes were built in Berlin in 2022?"),
-        ("What about 2022?", HOMES, "How many homes were built in Berlin in 2022?"),
         ("What about Hamburg?", HOMES, "How many homes were built in Hamburg in 2021?"),
         ("Why?", COUNCIL, "Why did the council reject the plan?"),
         ("By whom?", COUNCIL, "By whom did the council reject the plan?"),
-        ("What about seed libraries?", WORK, "How do seed libraries work?"),
         ("And Rosa Vale?", SAID, "What did Rosa Vale say about solar panels?"),
         ("What about wind turbines?", SAID, "What did Tom Hale say about wind turbines?"),
         ("And the seed bank?", GROUNDS, "Who sweeps the seed bank?"),
@@ -162,12 +148,10 @@ def test_no_text_of_a_source_is_put_into_a_question(question: str, answer: str) 
     [
         "What is a tool library?",
         "How did Rosa Vale start her library?",
-        "opening hours seed library",
         "What does the first article of the constitution say?",
         "Is it true that rents rise?",
         "How long does it take to build a home?",
         "What happens to a seed library when it closes?",
-        "How many homes were built in Hamburg in 2020?",
         "Who won the award for IT?",
     ],
 )

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
+from tests.ask.conftest import MakeHome, jsonl
 
 from wellread.ask.aggregate.read.result import AggregateResult
 from wellread.ask.plan import catalogued
 from wellread.ask.retrieve.ranking import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.ingest.run import add
-from wellread.kb import KnowledgeBase, open_kb
-from wellread.testing.embedding import ReadableEmbedder
+from wellread.kb import KnowledgeBase
 from wellread.types import Filters, Span
 from wellread.values.answers import Question
 from wellread.values.question import Analysis, Constraint
@@ -39,33 +36,18 @@ ENTITIES = {
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("gaps")
-    river, club = root / "river", root / "club"
-    for folder in (river, club):
-        folder.mkdir()
+def home(make_home: MakeHome) -> Path:
     lines = [
         {"title": title, "published_at": day, "author": author, "text": text,
          "url": f"https://news.example/{number}"}
         for number, (title, day, author, text) in enumerate(NEWS)
     ]  # fmt: skip
-    news = "".join(json.dumps(line) + "\n" for line in lines)
-    (river / "news.jsonl").write_text(news, encoding="utf-8")
-    for name, front in ENTITIES.items():
-        text = f"---\nid: {name}\n{front}\n---\n\nAbout it.\n"
-        (river / f"{name}.md").write_text(text, encoding="utf-8")
-    secret = json.dumps({"title": "Zeppelins", "text": "Zeppelins, in secret."})
-    (club / "secret.jsonl").write_text(f"{secret}\n", encoding="utf-8")
-    with open_kb(root / "home", embedder=ReadableEmbedder()) as kb:
-        add(kb, [str(river)], collection="river")
-        add(kb, [str(club)], collection="club")
-    return root / "home"
-
-
-@pytest.fixture
-def kb(home: Path) -> Iterator[KnowledgeBase]:
-    with open_kb(home, embedder=ReadableEmbedder()) as opened:
-        yield opened
+    entities = {
+        f"{name}.md": f"---\nid: {name}\n{front}\n---\n\nAbout it.\n"
+        for name, front in ENTITIES.items()
+    }
+    secret = {"secret.jsonl": jsonl([{"title": "Zeppelins", "text": "Zeppelins, in secret."}])}
+    return make_home(river={"news.jsonl": jsonl(lines), **entities}, club=secret)
 
 
 def look(kb: KnowledgeBase, text: str) -> Found | None:
@@ -167,9 +149,3 @@ def test_a_question_for_more_than_that_is_left_to_the_passages(
     assert look(kb, question) is None
 
 
-def test_what_is_missing_as_a_whole(kb: KnowledgeBase) -> None:
-    found = rows(look(kb, "What is missing?"))
-    pairs = {cells[0] for cells in found}
-    assert {"local · energy", "national · water"} <= pairs
-    assert "local · water" not in pairs
-    assert ("otter-watch", "named in relations of 1 entry, has none") in found

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from wellread.ask.aggregate.read.result import AggregateResult
-from wellread.ask.plan import clearly_related, find, relational
+from wellread.ask.plan import clearly_related, relational
 from wellread.ask.retrieve.ranking import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.types import Filters, Span
+from wellread.types import Filters
 from wellread.values.answers import Question
-from wellread.values.question import Analysis, Constraint
+from wellread.values.question import Analysis
 
 TODAY = date(2026, 5, 1)
 SETTINGS = """\
@@ -190,16 +190,6 @@ def test_what_is_not_there_yet_is_named_with_a_note(kb: KnowledgeBase) -> None:
     assert missing.document_ids == node.documents  # who says so
 
 
-def test_a_way_between_two_names(kb: KnowledgeBase) -> None:
-    found = ask(kb, "How are Kite song and the lamp club connected?")
-    assert isinstance(found, AggregateResult)
-    assert len(found.paths) == 2
-    assert all(len(path.steps) == 2 for path in found.paths)
-    assert "connected in 2 steps" in found.sentence
-    far = ask(kb, "How is the round hall related to the big motor?")
-    assert [len(path.steps) for path in far.paths] == [3]
-
-
 def test_yes_with_the_edge_and_no_with_the_nearest_way(kb: KnowledgeBase) -> None:
     yes = ask(kb, "Does Kite song need the wind machine?")
     assert isinstance(yes, AggregateResult)
@@ -213,15 +203,6 @@ def test_yes_with_the_edge_and_no_with_the_nearest_way(kb: KnowledgeBase) -> Non
     assert backwards.sentence.startswith("Yes")
 
 
-def test_words_inside_a_name_or_apart_from_it_do_not_mislead(kb: KnowledgeBase) -> None:
-    """A question that names two things, one of them with a telling word; a relation far away."""
-    found = ask(kb, "What should I see also when I read about the fog box?")
-    assert names(found) == ["Wind machine"]
-    assert names(ask(kb, "Name the devices that are needed for Paper moon.")) == ["Fog box"]
-    plays = ask(kb, "Show the plays that need the fog box.")  # "shows" is a relation here
-    assert names(plays) == ["Paper moon", "Tempest night"]
-
-
 def test_relations_without_a_declared_inverse_are_read_backwards_too(kb: KnowledgeBase) -> None:
     assert names(ask(kb, "What does the mill trust fund?", "plain")) == ["River mill"]
     assert names(ask(kb, "Who funds the river mill?", "plain")) == ["Mill trust"]
@@ -231,11 +212,6 @@ def test_relations_without_a_declared_inverse_are_read_backwards_too(kb: Knowled
     assert names(ask(kb, "What does the river mill require?", "plain")) == ["old-weir"]
     assert names(ask(kb, "Where is the mill stone used?", "plain")) == ["River mill"]
     assert names(ask(kb, "Who uses the mill stone?", "plain")) == ["River mill"]
-
-
-def test_who_runs_something_is_not_what_it_runs_on(kb: KnowledgeBase) -> None:
-    assert names(ask(kb, "What does the river mill run on?", "plain")) == ["Mill stone"]
-    assert relational(kb, read(kb, "Who runs the river mill?", "plain")) is None
 
 
 def test_a_walk_ends_at_the_border_of_its_collection(kb: KnowledgeBase) -> None:
@@ -266,46 +242,6 @@ def test_the_askers_filters_hold_for_the_answers(kb: KnowledgeBase) -> None:
     assert names(found) == ["Kite song"]
 
 
-def test_a_limit_in_the_words_is_let_go_of_when_nothing_meets_it(kb: KnowledgeBase) -> None:
-    analysis = read(kb, "Which plays need the wind machine?")
-
-    def limited(value: str) -> Found:
-        limit = Constraint(
-            kind="taxonomy",
-            span=Span(start=0, end=5),
-            value=f"season: {value}",
-            filters=Filters(taxonomy=(("season", value),)),
-        )
-        found = relational(kb, replace(analysis, constraints=(limit,)))
-        assert found is not None
-        return found
-
-    assert names(limited("winter")) == ["Tempest night"]
-    let_go = limited("spring")
-    assert names(let_go) == ["Kite song", "Tempest night"]
-    assert [one.value for one in let_go.relaxed] == ["season: spring"]
-
-
-def test_nothing_in_the_graph_goes_on_to_the_texts_with_a_note(kb: KnowledgeBase) -> None:
-    found = ask(kb, "What does the big motor own?")
-    assert not isinstance(found, AggregateResult)
-    assert found.hits
-    assert any("has nothing for Big motor" in note for note in found.notes)
-
-
-def test_only_what_is_wholly_understood_is_clear(kb: KnowledgeBase) -> None:
-    assert clearly_related(kb, read(kb, "Which plays need the wind machine?")) is not None
-    # A word that no part of the reading explains, a relation that is not there, no answer:
-    assert clearly_related(kb, read(kb, "How loud do plays need the wind machine?")) is None
-    assert clearly_related(kb, read(kb, "Who painted the wind machine?")) is None
-    assert clearly_related(kb, read(kb, "What does the big motor own?")) is None
-
-
-def test_a_factual_question_that_is_clear_takes_the_graph(kb: KnowledgeBase) -> None:
-    analysis = replace(read(kb, "Which plays need the wind machine?"), type="factual")
-    assert find(kb, analysis).strategy == "graph"
-    other = replace(read(kb, "Of what is the moon in the play made?"), type="factual")
-    assert find(kb, other).strategy != "graph"
 
 
 @pytest.mark.parametrize(

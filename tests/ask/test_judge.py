@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.ask.conftest import MakeHome
 
 from wellread.ask.answer import answer, final
 from wellread.ask.verify.judge import SCHEMA
 from wellread.errors import ModelError
-from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import Judge, ScriptedModel, agreeing, judging
@@ -29,13 +29,8 @@ OTHER = "The ferry Osprey cost 3.1 million euros."
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("judge")
-    for name, text in TEXTS.items():
-        (root / f"{name}.md").write_text(text, encoding="utf-8")
-    with open_kb(root / "home", embedder=ReadableEmbedder()) as kb:
-        add(kb, [str(root)], collection="town")
-    return root / "home"
+def home(make_home: MakeHome) -> Path:
+    return make_home(town={f"{name}.md": text for name, text in TEXTS.items()})
 
 
 class Writing(ScriptedModel):
@@ -195,21 +190,6 @@ async def test_who_judges_is_a_setting(home: Path) -> None:
     given = await asked(home, model, judge_model=another)
     assert (len(another.judged), len(model.judged)) == (1, 0)
     assert given.sentences[0].verdict.name == "supported"
-
-
-async def test_the_call_is_recorded_and_counted(home: Path) -> None:
-    embedder = ReadableEmbedder()
-    prices = {"input_price": 10.0, "output_price": 10.0}
-    overrides: Any = {"cache": {"answers": False}, "generation": prices}
-    with open_kb(
-        home, overrides=overrides, embedder=embedder, model=Writing(PRICE, agreeing)
-    ) as kb:
-        kb.catalogue.calls.forget()
-        given = await final(answer(kb, Question(text=ASKED)))
-        calls = [call for call in kb.catalogue.calls.newest(9) if call.provider == "scripted"]
-    assert [call.purpose for call in calls] == ["judge", "answer"]
-    assert given.usage.cost == pytest.approx(sum(call.cost for call in calls))
-    assert given.usage.output_tokens == sum(call.output_tokens for call in calls)
 
 
 async def test_the_judge_is_dropped_first_when_money_is_short(home: Path) -> None:

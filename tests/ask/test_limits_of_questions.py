@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.ask.conftest import MakeHome
 
-from wellread.ask.retrieve import relax
 from wellread.ask.retrieve.relax import narrowed, search_within
-from wellread.ask.retrieve.search import Searched, look
-from wellread.ingest.run import add
-from wellread.kb import KnowledgeBase, open_kb
-from wellread.testing.embedding import ReadableEmbedder
+from wellread.kb import KnowledgeBase
 from wellread.types import Filters, Span
 from wellread.values.question import Analysis, Constraint, ConstraintKind
 
@@ -30,13 +25,8 @@ TALK = (
 
 
 @pytest.fixture(scope="module")
-def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
-    folder: Path = tmp_path_factory.mktemp("town")
-    for name, text in (("harbour.md", HARBOUR), ("market.md", MARKET), ("talk.vtt", TALK)):
-        (folder / name).write_text(text)
-    with open_kb(tmp_path_factory.mktemp("home"), embedder=ReadableEmbedder()) as opened:
-        add(opened, [str(folder)], collection="town")
-        yield opened
+def home(make_home: MakeHome) -> Path:
+    return make_home(town={"harbour.md": HARBOUR, "market.md": MARKET, "talk.vtt": TALK})
 
 
 def limit(kind: ConstraintKind, value: str, filters: Filters) -> Constraint:
@@ -149,24 +139,3 @@ def test_what_passes_both_passes_the_joined_and_nothing_else(
         assert not passes or (one.speakers and other.speakers)
     else:
         assert lets_through(joined, author, at) == passes
-
-
-def test_a_limit_is_tried_alone_at_most_once(
-    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tried: list[str] = []
-
-    def counted(*given: Any, purpose: str, **more: Any) -> Searched:
-        tried.append(purpose)
-        return look(*given, purpose=purpose, **more)
-
-    monkeypatch.setattr(relax, "look", counted)
-    by_tom = limit("author", "Tom Vale", Filters(authors=("Tom Vale",)))
-    talks = limit("kind", "transcript", Filters(kinds=("transcript",)))
-    found = search_within(kb, asking(year(2024), by_tom, talks), "opened", 10)
-    assert [hit.document.title for hit in found.hits] == ["Harbour"]
-    assert tried.count("whether the limit matches") == 3
-    tried.clear()
-    alone = limit("author", "Nobody", Filters(authors=("Nobody",)))
-    assert search_within(kb, asking(alone), "opened", 10).hits
-    assert tried == ["the question", "the question"]

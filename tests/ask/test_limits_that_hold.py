@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
+from tests.serve.conftest import client_of
 
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
@@ -44,8 +44,7 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
 
 
 async def ask(kb: KnowledgeBase, question: str) -> dict[str, Any]:
-    transport = httpx.ASGITransport(create_app(kb), raise_app_exceptions=False)
-    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+    async with client_of(create_app(kb)) as client:
         reply: dict[str, Any] = (await client.post("/api/ask", json={"question": question})).json()
     return reply
 

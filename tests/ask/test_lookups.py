@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.errors import RequestError, UnknownNameError
+from wellread.errors import UnknownNameError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.library.named_things import (
@@ -158,13 +158,6 @@ def test_of_documents_with_one_title_the_newest_is_meant(kb: KnowledgeBase) -> N
     assert whole(kb, "weekly notes").document.text.startswith("Buoys were counted")
 
 
-def test_a_part_of_several_titles_names_them(kb: KnowledgeBase) -> None:
-    with pytest.raises(UnknownNameError, match="2 recordings have 'talk' in their title") as e:
-        named_document(kb, "talk", ("north",), media=True)
-    assert "Crane talk; Pier talk" in e.value.hint
-    assert named_document(kb, "talk", ("south",), media=True).facts.title == "Mill talk"
-
-
 def test_a_collection_is_a_hard_border(kb: KnowledgeBase) -> None:
     north = Filters(collections=("north",))
     for found in (
@@ -207,27 +200,6 @@ def test_the_turn_that_says_most_about_it_is_quoted(
     assert pier.text == pier.span.of(document.text)
 
 
-def test_passages_where_another_says_the_words_come_last(kb: KnowledgeBase) -> None:
-    plain = find(kb, "rusts crane", Filters(kinds=("transcript",), collections=("north",)))
-    assert plain.results[0].hit.document.title == "Pier talk"
-    said = find(kb, "rusts", Filters(speakers=("josé lima",), collections=("north",)), mode="text")
-    assert [one.text for one in said.results] == ["The painter comes in May."]
-    # Of all passages the best one is the pier talk, but those words are Eva's.
-    first = find(kb, "rusts paints", Filters(speakers=("lima",)), mode="text", limit=1)
-    assert [one.hit.document.title for one in first.results] == ["Crane talk"]
-
-
-def test_what_one_person_says_in_two_paragraphs_is_one_turn(kb: KnowledgeBase) -> None:
-    found = find(kb, "ladder", Filters(speakers=("Ute Gramm",)))
-    assert found.results[0].text == "The ladder is short.\n\nIt was longer once."
-    told = transcript(kb, "Ladder hour")
-    assert [(turn.speaker, turn.text.count("\n\n")) for turn in told.turns] == [
-        ("Ute Gramm", 1),
-        ("Kai Moll", 0),
-        ("Ute Gramm", 0),
-    ]
-
-
 # --- timelines -------------------------------------------------------------------------------
 
 
@@ -265,35 +237,6 @@ def test_a_window_holds_both_of_its_days(
     found = timeline(kb, "machines/big", window)
     assert (found.total, len(found.dates)) == (total, total)
     assert [one.title for one in found.entries] == shown
-
-
-def test_a_name_is_taken_for_what_it_is_asked_as(kb: KnowledgeBase) -> None:
-    story = timeline(kb, "crane painted red", Window())
-    assert (story.taken, story.collections, story.others) == ("story", ("north",), ())
-    assert told(story) == [("02-01", "Crane painted red"), ("02-20", "Crane painted red again")]
-    with pytest.raises(UnknownNameError, match="no collection is called"):
-        timeline(kb, "crane", Window(), taken="collection")
-    with pytest.raises(UnknownNameError, match="2 stories have 'crane' in their title"):
-        timeline(kb, "crane", Window(), taken="story")
-    with pytest.raises(UnknownNameError, match="no collection, entity or story") as error:
-        timeline(kb, "chees fair", Window())
-    assert "Cheese fair opens" in error.value.hint
-    with pytest.raises(RequestError, match="ends before it begins"):
-        timeline(kb, "north", Window(since=day(2, 2), until=day(2, 1)))
-
-
-def test_a_collection_goes_before_an_entity_of_its_name(kb: KnowledgeBase) -> None:
-    south = timeline(kb, "south", Window())
-    assert (south.taken, south.others) == ("collection", ("entity",))
-    assert timeline(kb, "south", Window(), taken="entity").id == "machines/big"
-
-
-def test_a_collection_is_told_by_its_stories(kb: KnowledgeBase) -> None:
-    found = timeline(kb, "NORTH", Window())
-    assert (found.id, found.counted, found.undated) == ("north", "documents", 2)
-    assert len(found.dates) == 8
-    assert ("02-01", "Crane painted red again") in told(found)
-    assert [one.at for one in found.entries] == sorted(one.at for one in found.entries)
 
 
 WORDS = st.text(alphabet="ab \n", max_size=40)

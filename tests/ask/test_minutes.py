@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime
 
 import pytest
+from tests.ask.conftest import ask
 
-from wellread.ask.answer import answer, final
 from wellread.ask.understand.rewrite import Turn, standalone
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ingest.loaders.front_matter import date_in_name
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.values.answers import CATALOGUE, Answer, Question
+from wellread.values.answers import CATALOGUE
 
 FILES = {
     "minutes-2024-05-13.txt": """ROWING CLUB OF THE SOUND
@@ -60,10 +60,6 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
         yield opened
 
 
-async def ask(kb: KnowledgeBase, question: str) -> Answer:
-    return await final(answer(kb, Question(text=question, fresh=True)))
-
-
 @pytest.mark.parametrize(
     "question",
     [
@@ -80,12 +76,6 @@ async def test_the_one_document_of_a_time_is_summed_up(kb: KnowledgeBase, questi
         "- FEES. T",
     ]
     assert "Agreed to buy oak" in given.text
-
-
-async def test_sections_below_a_title_are_told_by_what_they_say(kb: KnowledgeBase) -> None:
-    given = await ask(kb, "What was discussed at the meeting of 10 June 2024?")
-    assert "- Oars: Ten oars were bought in Lund." in given.text
-    assert "- Summer regatta: The summer regatta is moved" in given.text
 
 
 def test_a_file_is_dated_by_its_name(kb: KnowledgeBase) -> None:

@@ -94,13 +94,3 @@ async def test_a_gap_is_the_subject_of_the_question_and_no_filler(
     given = await ask(kb, question)
     assert given.data_gaps[0] == f"nothing found about “{gap}”"
     assert "people" not in " ".join(given.data_gaps)
-
-
-async def test_what_is_hardly_sure_says_so_and_what_to_add(kb: KnowledgeBase) -> None:
-    lenient: dict[str, dict[str, object]] = {"qa": {"confidence_threshold": 0.01}}
-    with open_kb(kb.home, overrides=lenient, embedder=ReadableEmbedder()) as opened:
-        given = await ask(opened, "Who keeps the swans of the boathouse?")
-    assert given.confidence.band == "low"
-    assert given.text.startswith("Based on limited information")
-    assert given.text.endswith("Consider adding more content about “swans”, “boathouse”.")
-    assert all(one.span.of(given.text) == one.text for one in given.sentences)

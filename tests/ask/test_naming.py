@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.ask.conftest import MakeHome
 
 from wellread.ask.retrieve.relax import period_named, search_within
-from wellread.ingest.run import add
-from wellread.kb import KnowledgeBase, open_kb
-from wellread.testing.embedding import ReadableEmbedder
+from wellread.kb import KnowledgeBase
 from wellread.types import Filters, Span
 from wellread.values.question import Analysis, Constraint
 
@@ -36,13 +34,8 @@ YEAR = window((2024, 1, 1), (2024, 12, 31))
 
 
 @pytest.fixture(scope="module")
-def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
-    folder: Path = tmp_path_factory.mktemp("town")
-    for name, text in PAGES.items():
-        (folder / name).write_text(text)
-    with open_kb(tmp_path_factory.mktemp("home"), embedder=ReadableEmbedder()) as opened:
-        add(opened, [str(folder)], collection="town")
-        yield opened
+def home(make_home: MakeHome) -> Path:
+    return make_home(town=PAGES)
 
 
 def found(

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from tests.ask.conftest import MakeHome, jsonl
 
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.ranking import Found
 from wellread.ask.retrieve.story_search import news
-from wellread.ingest.run import add
-from wellread.kb import KnowledgeBase, open_kb
-from wellread.testing.embedding import ReadableEmbedder
-from wellread.types import Filters, Span
+from wellread.kb import KnowledgeBase
+from wellread.types import Filters
 from wellread.values.answers import Answer, Question
-from wellread.values.question import Analysis, Constraint, ConstraintKind
+from wellread.values.question import Analysis, Constraint
 
 TODAY = datetime.now(UTC)
 NEWS = Filters(collections=("news",))
@@ -36,28 +33,14 @@ def day(ago: int) -> str:
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("news")
+def home(make_home: MakeHome) -> Path:
     lines = [
         {"title": title, "published_at": day(ago), "author": author, "text": text,
          "url": f"https://a.example/{number}"}
         for number, (title, ago, author, text) in enumerate(ITEMS)
     ]  # fmt: skip
-    (root / "news.jsonl").write_text(
-        "".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8"
-    )
     secret = {**lines[0], "title": "Secret Osprey", "url": "https://b.example/1"}
-    (root / "club.jsonl").write_text(json.dumps(secret) + "\n", encoding="utf-8")
-    with open_kb(root / "home", embedder=ReadableEmbedder()) as kb:
-        add(kb, [str(root / "news.jsonl")], collection="news")
-        add(kb, [str(root / "club.jsonl")], collection="club")
-    return root / "home"
-
-
-@pytest.fixture
-def kb(home: Path) -> Iterator[KnowledgeBase]:
-    with open_kb(home, embedder=ReadableEmbedder()) as opened:
-        yield opened
+    return make_home(news={"news.jsonl": jsonl(lines)}, club={"club.jsonl": jsonl([secret])})
 
 
 def asking(
@@ -73,10 +56,6 @@ def asking(
         subject=subject or "ferry Osprey",
         max_clusters=most,
     )
-
-
-def limit(kind: ConstraintKind, value: str, filters: Filters) -> Constraint:
-    return Constraint(kind=kind, span=Span(start=0, end=1), value=value, filters=filters)
 
 
 def days(first: int, last: int) -> Filters:
@@ -110,22 +89,6 @@ def test_where_the_last_days_tell_nothing_all_dates_are_searched_and_that_is_tol
     assert found.notes == (
         "no story of the last 30 days is about this, so all dates were searched",
     )
-
-
-def test_a_time_that_is_asked_for_is_kept_to(kb: KnowledgeBase) -> None:
-    long_ago = limit("time", "long ago", days(600, 450))
-    found = news(kb, asking(OSPREY, long_ago))
-    assert titles(found) == ["Ferry Osprey breaks down"]
-    assert found is not None
-    assert found.notes == ()
-
-
-def test_a_time_without_anything_is_let_go_of_and_told(kb: KnowledgeBase) -> None:
-    in_1990 = limit("time", "1990", days(12_000, 11_000))
-    found = news(kb, asking(OSPREY, in_1990))
-    assert set(titles(found)) >= {"Ferry Osprey is full", "Ferry Osprey breaks down"}
-    assert found is not None
-    assert found.relaxed == (in_1990,)
 
 
 def test_the_asker_s_own_window_is_never_left(kb: KnowledgeBase) -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from tests.ask.conftest import MakeHome, ask
 
-from wellread.ask.answer import answer, final
 from wellread.ask.understand.question_parts import questions_in
-from wellread.ingest.run import add
-from wellread.kb import KnowledgeBase, open_kb
-from wellread.testing.embedding import ReadableEmbedder
-from wellread.values.answers import Answer, Question
+from wellread.kb import KnowledgeBase
 
 TEXTS = {
     "mill": "type: place\ntitle: Corn Mill\naliases: [the Heron]",
@@ -24,20 +21,12 @@ BODIES = {
 
 
 @pytest.fixture(scope="module")
-def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
-    root = tmp_path_factory.mktemp("parts")
-    folder = root / "town"
-    folder.mkdir()
-    for name, front in TEXTS.items():
-        text = f"---\nid: {name}\n{front}\n---\n\n{BODIES[name]}\n"
-        (folder / f"{name}.md").write_text(text, encoding="utf-8")
-    with open_kb(root / "home", embedder=ReadableEmbedder()) as opened:
-        add(opened, [str(folder)], collection="town")
-        yield opened
-
-
-async def ask(kb: KnowledgeBase, text: str) -> Answer:
-    return await final(answer(kb, Question(text=text)))
+def home(make_home: MakeHome) -> Path:
+    pages = {
+        f"{name}.md": f"---\nid: {name}\n{front}\n---\n\n{BODIES[name]}\n"
+        for name, front in TEXTS.items()
+    }
+    return make_home(town=pages)
 
 
 @pytest.mark.parametrize(
@@ -86,14 +75,6 @@ async def test_each_part_has_its_answer_and_citations(kb: KnowledgeBase) -> None
         assert sentence.span.of(given.text) == sentence.text
     assert [one.id for one in given.citations] == list(range(1, len(given.citations) + 1))
     assert all(f"[{one.id}]" in given.text for one in given.citations)
-
-
-async def test_a_part_that_names_nothing_is_about_what_the_first_named(kb: KnowledgeBase) -> None:
-    given = await ask(kb, "When was the Corn Mill built, and who owns it?")
-    assert "1821" in given.text
-    assert "Ines Holm" in given.text.partition("owns")[2]
-    given = await ask(kb, "How many passengers does the Ferry Heron carry, and how was it painted?")
-    assert "painted green" in given.text
 
 
 async def test_a_part_without_an_answer_is_said_so(kb: KnowledgeBase) -> None:

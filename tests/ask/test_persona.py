@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from tests.ask.conftest import MakeHome
 
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.direct import persona
-from wellread.ingest.run import add
-from wellread.kb import KnowledgeBase, open_kb
-from wellread.testing.embedding import ReadableEmbedder
+from wellread.kb import KnowledgeBase
 from wellread.types import Filters
 from wellread.values.answers import Question
 from wellread.values.question import Analysis
@@ -37,19 +36,9 @@ SECRET = "# Night tram\n\nAna Holm likes a night tram, in secret.\n"
 
 
 @pytest.fixture(scope="module")
-def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
-    root = tmp_path_factory.mktemp("persona")
-    town, club = root / "town", root / "club"
-    for folder in (town, club):
-        folder.mkdir()
-    (town / "talk.vtt").write_text(TALK, encoding="utf-8")
-    for name, text in OTHERS.items():
-        (town / name).write_text(text, encoding="utf-8")
-    (club / "secret.md").write_text(SECRET, encoding="utf-8")
-    with open_kb(root / "home", embedder=ReadableEmbedder()) as opened:
-        add(opened, [str(town)], collection="town")
-        add(opened, [str(club)], collection="club")
-        yield opened
+def home(make_home: MakeHome) -> Path:
+    town = {"talk.vtt": TALK, **OTHERS}
+    return make_home(town=town, club={"secret.md": SECRET})
 
 
 def asking(*names: str, filters: Filters = TOWN) -> Analysis:

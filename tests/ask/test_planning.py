@@ -11,6 +11,7 @@ from typing import Any
 
 import anyio
 import pytest
+from tests.ask.conftest import MakeHome
 from tests.ask.test_prompts import recorded
 
 from wellread.ask import planning_call as module
@@ -19,7 +20,6 @@ from wellread.ask.planning_call import SCHEMA, plan_prompt
 from wellread.ask.understand.rewrite import Turn
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.errors import ModelError
-from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.models.base import ModelUsage, Prompt, TextDelta
 from wellread.testing.embedding import ReadableEmbedder
@@ -40,20 +40,15 @@ BODIES = {
 }
 ROSA = EarlierTurn(question="Who is Rosa Vale?", answer="Rosa Vale is a pilot.")
 SHE, WHO = "Where does she live?", "Where does Rosa Vale live?"
-PLAIN = "What did the Ferry Osprey cost?"
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("planning")
-    folder = root / "town"
-    folder.mkdir()
-    for name, front in TEXTS.items():
-        text = f"---\nid: {name}\n{front}\n---\n\n{BODIES[name]}\n"
-        (folder / f"{name}.md").write_text(text, encoding="utf-8")
-    with open_kb(root / "home", embedder=ReadableEmbedder()) as kb:
-        add(kb, [str(folder)], collection="town")
-    return root / "home"
+def home(make_home: MakeHome) -> Path:
+    pages = {
+        f"{name}.md": f"---\nid: {name}\n{front}\n---\n\n{BODIES[name]}\n"
+        for name, front in TEXTS.items()
+    }
+    return make_home(town=pages)
 
 
 async def asked(
@@ -213,26 +208,6 @@ async def test_what_the_catalogue_cannot_tell_the_passages_do(
     given = await asked(home, text, writer(planning({"question": text, "query": query})))
     assert given.answered_by == "scripted:model"
     assert (failed in given.failures[0]) if failed else not given.failures
-
-
-async def test_limits_of_the_model_take_the_place_of_the_patterns(home: Path) -> None:
-    text = "How many ships lay at the north quay, and why?"
-    fields = {"zone": ["South Quay"], "colour": ["green"]}
-    given = await asked(
-        home, text, writer(planning({"question": text, "limits": {"fields": fields}}))
-    )
-    assert [(one.kind, one.value) for one in given.limits] == [("taxonomy", "zone: south quay")]
-    assert "nothing here is called “green”, so it limits nothing" in given.failures
-    assert {one.title for one in given.citations} == {"Tug Heron"}
-
-
-async def test_another_language_is_searched_in_that_of_the_material(home: Path) -> None:
-    text = "Wie viel hat die Osprey gekostet?"
-    model = writer(planning({"question": text, "search": PLAIN}))
-    given = await asked(home, text, model)
-    assert given.citations[0].title == "Ferry Osprey"
-    assert text in model.prompts[0].user
-    assert PLAIN not in model.prompts[0].user, "the answer is in the language of the question"
 
 
 async def test_several_questions_are_answered_one_by_one(home: Path) -> None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.ask.conftest import MakeHome
 from tests.doubles.evidence import evidence_of
 
 from wellread.ask.answer import answer, final
 from wellread.ask.verify.check_claims import checked
-from wellread.ingest.run import add
-from wellread.kb import KnowledgeBase, open_kb
-from wellread.testing.embedding import ReadableEmbedder
+from wellread.kb import KnowledgeBase
 from wellread.values.answers import Claim, Question, VerdictName
 
 CLAIM = "The Pell pump lifts 880 litres."
@@ -60,19 +58,12 @@ def test_a_step_of_a_guide_bears_out_what_it_says(step: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+def home(make_home: MakeHome) -> Path:
     """Two pages about one pump, of which one orders an answer, and a guide."""
-    folder, home = tmp_path_factory.mktemp("pages"), tmp_path_factory.mktemp("home")
-    write(folder / "true.md", "# Pell pump\n\nThe Pell pump lifts 40 litres. It is red.\n")
-    write(folder / "false.md", f"# Pell pump\n\n{ORDERS[0]}\n\nThe pump has two valves.\n")
-    write(folder / "guide.md", "# Rounds\n\nA round is short. " + STEPS[1] + "\n")
-    with open_kb(home, embedder=ReadableEmbedder()) as opened:
-        add(opened, [str(folder)], collection="pumps")
-        yield opened
-
-
-def write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
+    true = "# Pell pump\n\nThe Pell pump lifts 40 litres. It is red.\n"
+    false = f"# Pell pump\n\n{ORDERS[0]}\n\nThe pump has two valves.\n"
+    guide = f"# Rounds\n\nA round is short. {STEPS[1]}\n"
+    return make_home(pumps={"true.md": true, "false.md": false, "guide.md": guide})
 
 
 async def test_an_order_is_neither_told_nor_shown_as_a_view(kb: KnowledgeBase) -> None:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from tests.ask.conftest import MakeHome, ask, jsonl
 
-from wellread.ask.answer import answer, final
 from wellread.ask.understand.mentions import published_of
 from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.ingest.run import add
-from wellread.kb import KnowledgeBase, open_kb
-from wellread.testing.embedding import ReadableEmbedder
-from wellread.values.answers import CATALOGUE, Answer, Question
+from wellread.kb import KnowledgeBase
+from wellread.values.answers import CATALOGUE
 
 ENTRIES = [
     ("https://www.beacon.example/1", "The mill burns", "The mill burned for six hours.", "03-02"),
@@ -30,21 +27,13 @@ ENTRIES = [
 
 
 @pytest.fixture(scope="module")
-def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
-    root = tmp_path_factory.mktemp("publishers")
+def home(make_home: MakeHome) -> Path:
     lines = [
         {"url": url, "title": title, "text": text, "published_at": f"2025-{day}T08:00:00Z"}
         | ({"source_type": "public_notice"} if "council" in url else {})
         for url, title, text, day in ENTRIES
     ]
-    (root / "news.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    with open_kb(root / "home", embedder=ReadableEmbedder()) as opened:
-        add(opened, [str(root / "news.jsonl")])
-        yield opened
-
-
-async def ask(kb: KnowledgeBase, question: str) -> Answer:
-    return await final(answer(kb, Question(text=question, fresh=True)))
+    return make_home(default={"news.jsonl": jsonl(lines)})
 
 
 def meant(kb: KnowledgeBase, question: str) -> list[str]:
@@ -57,12 +46,10 @@ def meant(kb: KnowledgeBase, question: str) -> list[str]:
         ("What did the Beacon report about the mill?", ["Beacon"]),
         ("What has the Daily Beacon written in March 2025?", ["Daily Beacon"]),
         ("What did the Hill Times say about the fire?", ["Hill Times"]),
-        ("How long did the mill burn, according to the Beacon?", ["Beacon"]),
         ("What did the council publish in March?", ["council"]),
         ("Are there council notices about bins?", ["council"]),
         ("Did the beacon on the hill burn?", []),
         ("Is the council stingy?", []),
-        ("What did the Herald report?", []),
     ],
 )
 def test_which_site_is_meant(kb: KnowledgeBase, question: str, names: list[str]) -> None:
@@ -79,10 +66,3 @@ async def test_what_it_reported_in_a_time_is_listed(kb: KnowledgeBase) -> None:
     given = await ask(kb, "What did the Beacon report in March 2025?")
     assert given.answered_by == CATALOGUE
     assert {one.title for one in given.citations} == {"The mill burns", "Trams are late"}
-
-
-@pytest.mark.parametrize("noun", ["notices", "council notices", "public notices"])
-async def test_a_source_type_is_called_by_its_last_word(kb: KnowledgeBase, noun: str) -> None:
-    given = await ask(kb, f"How many {noun} are there?")
-    assert given.answered_by == CATALOGUE
-    assert "2 public notices" in given.text

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.doubles.evidence import evidence_of
 
 from wellread.ask.retrieve import ranking
-from wellread.ask.retrieve.ranking import merged, pack, varied, with_neighbours
+from wellread.ask.retrieve.ranking import pack, varied, with_neighbours
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder
@@ -44,6 +44,12 @@ def test_weighted_adds_scaled_scores() -> None:
     assert order(fused) == ["b", "a", "d", "c"]
     assert [round(item.score, 3) for item in fused] == [0.75, 0.5, 0.25, 0.0]
     assert [(place.name, place.rank) for place in fused[0].ranks] == [("text", 2), ("vector", 1)]
+
+
+def test_weight_zero_leaves_the_other_order() -> None:
+    lists = {"text": listed(("a", 3.0), ("b", 2.0)), "vector": listed(("b", 1.0), ("a", 0.5))}
+    assert order(ranking.weighted(lists, {"text": 1.0, "vector": 0.0})) == ["a", "b"]
+    assert order(ranking.weighted(lists, {"text": 0.0, "vector": 1.0})) == ["b", "a"]
 
 
 def test_reciprocal_rank_uses_places_only() -> None:
@@ -120,13 +126,6 @@ def test_hits_are_kept_once_and_no_more_than_the_limit(
     assert len(kept) <= limit
     assert len(set(kept)) == len(kept)
     assert set(kept) <= {hit.passage.id for hit in hits}
-
-
-def test_lists_are_joined_in_turns_and_no_hit_twice() -> None:
-    a, b, c, d = hits_of(*TEXTS)
-    assert merged([[a, b], [c, a, d]], 10) == [a, c, b, d]
-    assert merged([[a, b], [], [c]], 2) == [a, c]
-    assert merged([], 3) == []
 
 
 LONG = "The heat pump of the harbour bath runs day and night. " * 12

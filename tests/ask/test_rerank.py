@@ -105,14 +105,6 @@ def test_title_headings_and_text_are_read() -> None:
     assert names(found)[0] == "a"
 
 
-@pytest.mark.parametrize("count", [0, 1])
-def test_fewer_than_two_are_not_worth_a_call(count: int) -> None:
-    hits = hits_of(0.9, 0.8)[:count]
-    assert reranked(Failing(AssertionError("called")), "q", hits, 10, 1.0) == (hits, "")
-    two = hits_of(0.9, 0.8)
-    assert reranked(Failing(AssertionError("called")), "q", two, 1, 1.0) == (two, "")
-
-
 def test_a_failure_keeps_the_order_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
     hits = hits_of(0.9, 0.8, 0.5)
     error = ModelError("no reply within 20 s", hint="lower reader.depth")

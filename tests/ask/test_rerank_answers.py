@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
 import pytest
+from tests.ask.conftest import MakeHome
 
-from wellread.ask.answer import answer, final
 from wellread.ask.plan import find
 from wellread.ask.retrieve.ranking import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.errors import ModelError
-from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.models.base import Excerpt, Reader, Scores
+from wellread.models.base import Reader
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.reader_contract import ReadableReader
 from wellread.values.answers import Question
@@ -29,24 +26,9 @@ TEXTS = {
 }
 
 
-class Failing(ReadableReader):
-    """Never gives a score."""
-
-    identity = "failing"
-
-    def relevance(self, question: str, texts: Sequence[Excerpt]) -> Scores:
-        raise ModelError("no reply", hint="start the server")
-
-
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("reranked")
-    (root / "town").mkdir()
-    for name, text in TEXTS.items():
-        (root / "town" / f"{name}.md").write_text(text, encoding="utf-8")
-    with open_kb(root / "home", embedder=ReadableEmbedder()) as kb:
-        add(kb, [str(root / "town")], collection="town")
-    return root / "home"
+def home(make_home: MakeHome) -> Path:
+    return make_home(town={f"{name}.md": text for name, text in TEXTS.items()})
 
 
 def opened(home: Path, reader: Reader | None) -> KnowledgeBase:
@@ -76,16 +58,3 @@ def test_the_reranker_s_order_is_the_one_of_the_passages(home: Path) -> None:
     assert "rerank" in {place.name for hit in after.hits for place in hit.ranks}
     assert after.notes == before.notes == ()
     assert {query for query, _ in reranker.asked} == {"ferry harbour when does"}
-
-
-async def test_one_that_fails_leaves_the_order_and_the_answer_says_so(home: Path) -> None:
-    with opened(home, None) as kb:
-        before = found(kb)
-    with opened(home, Failing()) as kb:
-        after = found(kb)
-        given = await final(answer(kb, Question(text=QUESTION)))
-    assert titles(after) == titles(before)
-    (note,) = given.notes
-    assert "the order is the search's own" in note
-    assert "start the server" in note
-    assert given.answered_by == "extractive"

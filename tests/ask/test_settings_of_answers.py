@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.ask.conftest import MakeHome
 
 from wellread.ask.answer import answer, final
-from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
@@ -35,18 +35,12 @@ Opened = Callable[..., KnowledgeBase]
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("settings")
-    entities = root / "entities"
-    entities.mkdir()
-    for known, matter in ENTITIES.items():
-        body = f"---\nid: {known}\n{matter}---\n\n{TEXTS[known]}\n"
-        (entities / f"{known}.md").write_text(body, encoding="utf-8")
-    (root / "ferry.md").write_text(FERRY, encoding="utf-8")
-    with open_kb(root / "home", embedder=ReadableEmbedder()) as kb:
-        add(kb, [str(root / "ferry.md")], collection="news")
-        add(kb, [str(entities)], collection="fleet")
-    return root / "home"
+def home(make_home: MakeHome) -> Path:
+    entities = {
+        f"{known}.md": f"---\nid: {known}\n{matter}---\n\n{TEXTS[known]}\n"
+        for known, matter in ENTITIES.items()
+    }
+    return make_home(news={"ferry.md": FERRY}, fleet=entities)
 
 
 @pytest.fixture
@@ -84,21 +78,6 @@ async def shown(opened: Opened, **context: object) -> str:
         scripted = model._model
         assert isinstance(scripted, ScriptedModel)
         return scripted.prompts[-1].user
-
-
-async def test_a_model_is_shown_type_values_and_relations_of_an_entity(opened: Opened) -> None:
-    prompt = await shown(opened)
-    assert "\ntype: vessel\nsectors: transport\nrelations: moors at North pier, quay\n" in prompt
-    assert "relations: owned by Town of Hook; Osprey moors at this\n" in prompt
-
-
-async def test_relations_and_values_are_shown_only_where_the_settings_say(opened: Opened) -> None:
-    without = await shown(opened, include_relationships=False)
-    assert "relations:" not in without
-    assert "type: vessel" in without
-    neither = await shown(opened, include_relationships=False, include_metadata=False)
-    assert "type: vessel" not in neither
-    assert "sectors:" not in neither
 
 
 # --- required --------------------------------------------------------------------------------

@@ -93,13 +93,6 @@ def test_a_comparison_stays_within_its_collection(kb: KnowledgeBase) -> None:
     assert found.notes == ("nothing was found about “balloon”",)
 
 
-def test_a_synthesis_rests_on_few_sources_that_differ(kb: KnowledgeBase) -> None:
-    found = synthesis(kb, asking("What do sources say of costs of trams and ferries?"))
-    assert found is not None
-    assert len({hit.document.id for hit in found.hits}) == MOST_SOURCES
-    assert found.strategy == f"a wide search, up to {MOST_SOURCES} sources"
-
-
 @pytest.mark.parametrize(("topic", "sources"), [("costs of trams", MOST_SOURCES), ("zeppelins", 1)])
 def test_a_synthesis_shows_each_source_that_is_about_it(
     kb: KnowledgeBase, topic: str, sources: int

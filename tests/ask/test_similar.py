@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.ask.conftest import MakeHome
 
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.past_questions import (
@@ -65,26 +65,11 @@ QUESTIONS = [
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def home(make_home: MakeHome) -> Path:
     """Two collections: the library with its past questions, and another with one like them."""
-    home = tmp_path_factory.mktemp("similar")
-    files = tmp_path_factory.mktemp("files")
-    (files / "rules.md").write_text(RULES, encoding="utf-8")
-    (files / "asked.jsonl").write_text("\n".join(QUESTIONS), encoding="utf-8")
-    other = tmp_path_factory.mktemp("other")
     line = past("What does membership of the tool library cost?", answer="It is secret.")
-    (other / "asked.jsonl").write_text(line, encoding="utf-8")
-    with open_kb(home, embedder=ReadableEmbedder()) as kb:
-        add(kb, [str(files)], collection="library")
-        add(kb, [str(other)], collection="elsewhere")
-    return home
-
-
-@pytest.fixture
-def kb(home: Path) -> Iterator[KnowledgeBase]:
-    """The two collections, opened."""
-    with open_kb(home, embedder=ReadableEmbedder()) as opened:
-        yield opened
+    library = {"rules.md": RULES, "asked.jsonl": "\n".join(QUESTIONS)}
+    return make_home(library=library, elsewhere={"asked.jsonl": line})
 
 
 ASKED = "What does membership of the tool library cost?"
@@ -102,13 +87,6 @@ def test_a_question_is_compared_with_questions_not_with_answers(kb: KnowledgeBas
     assert found[0].similarity == pytest.approx(1.0, abs=1e-4)
     assert "When does the ferry leave the harbour?" not in questions(found)
     assert not similar_questions(kb, "Membership costs 24 euros a year.", NEAR)
-
-
-def test_without_answer_or_feedback_it_is_skipped(kb: KnowledgeBase) -> None:
-    found = questions(similar_questions(kb, ASKED, NEAR))
-    assert "How much does membership of the tool library cost?" in found
-    assert "What does membership cost in the tool library?" not in found
-    assert "Membership of the tool library, cost?" not in found
 
 
 def test_a_past_follow_up_is_compared_in_words_of_its_own(kb: KnowledgeBase) -> None:
@@ -149,12 +127,6 @@ def test_ratings_are_compared(
     assert {one.past.score for one in found} == scores
 
 
-def test_only_one_language_when_asked_for(kb: KnowledgeBase) -> None:
-    asked = "Was kostet die Mitgliedschaft?"
-    assert asked in questions(similar_questions(kb, asked, Like(language="de")))
-    assert similar_questions(kb, asked, Like(language="en")) == []
-
-
 # --- how a prompt shows them -----------------------------------------------------------------
 
 
@@ -189,15 +161,6 @@ def test_every_part_is_shown_in_order() -> None:
         "- Sentence 4: content issue: true\n"
         "Citation: https://b.example"
     )
-
-
-def test_a_long_answer_is_cut_at_a_word() -> None:
-    shown = formatted([hit(answer="word " * 200)]).split("\n")[1]
-    assert shown.endswith("word…")
-    assert 390 <= len(shown) <= len("A: ") + 401
-    exact = "x" * 400
-    assert f"A: {exact}\n" in formatted([hit(answer=exact)])
-    assert f"A: {exact}…\n" in formatted([hit(answer=exact + " y")])
 
 
 def test_a_field_cannot_pose_as_another() -> None:
@@ -292,11 +255,9 @@ def test_other_words_are_no_other_question(one: str, other: str) -> None:
         ("What did a kayak cost in 2019?", "What did a kayak cost?"),
         ("Is a fine of €5 usual?", "Is a fine of $5 usual?"),
         ("What does a kayak cost in Lima?", "What does a kayak cost in Quito?"),
-        ("Is it open on monday?", "Is it open on friday?"),
         ("How far is it from Ghent to Lille?", "How far is it from Lille to Ghent?"),
         ("Is a kayak faster than a canoe?", "Is a canoe faster than a kayak?"),
         ("When was the mill built?", "Why was the mill built?"),
-        ("Who built the mill?", "What did they build the mill of?"),
         ("What is on today?", "What is on today?"),
     ],
 )

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.ask.conftest import MakeHome
 
 from wellread.ask.answer import answer, final
 from wellread.ask.understand.vocabulary import Vocabulary, respelt
-from wellread.ingest.run import add
-from wellread.kb import KnowledgeBase, open_kb
-from wellread.testing.embedding import ReadableEmbedder
+from wellread.kb import KnowledgeBase
 from wellread.types import Filters
 from wellread.values.answers import Question
 
@@ -24,12 +22,8 @@ The harbor of another town is smaller. The kittiwakes breed on the lighthouse.
 
 
 @pytest.fixture(scope="module")
-def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
-    folder: Path = tmp_path_factory.mktemp("town")
-    (folder / "harbour.md").write_text(TEXT)
-    with open_kb(tmp_path_factory.mktemp("home"), embedder=ReadableEmbedder()) as opened:
-        add(opened, [str(folder)], collection="town")
-        yield opened
+def home(make_home: MakeHome) -> Path:
+    return make_home(town={"harbour.md": TEXT})
 
 
 def read(kb: KnowledgeBase, text: str, filters: Filters | None = None) -> tuple[str, int]:

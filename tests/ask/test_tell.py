@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from wellread.ingest.remove import remove_documents
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.types import DocumentFacts, Filters, Hit, Span
+from wellread.types import DocumentFacts, Filters, Hit
 from wellread.values.answers import Answer, Question
 
 TOWN = Filters(collections=("town",))
@@ -103,12 +102,6 @@ async def test_a_list_is_an_answer_with_citations_and_a_whole_table(kb: Knowledg
     assert cited.link.startswith("https://news.example/7")
 
 
-async def test_the_table_comes_back_from_the_record_as_it_was(kb: KnowledgeBase) -> None:
-    given = await ask(kb, "List all articles")
-    assert kb.catalogue.answer(given.id) == given
-    assert [stored.stale for stored in kb.catalogue.answers()] == [False]
-
-
 async def test_what_is_not_there_is_a_gap(kb: KnowledgeBase) -> None:
     given = await ask(kb, "Is there anything about zeppelins?")
     assert given.answered_by == "catalogue"
@@ -116,18 +109,6 @@ async def test_what_is_not_there_is_a_gap(kb: KnowledgeBase) -> None:
     assert given.sentences[0].text.startswith("Not found:")
     (gap,) = kb.catalogue.gaps()
     assert (gap.question, gap.reason) == (given.question, given.data_gaps[0])
-
-
-def test_a_passage_that_was_found_is_quoted_rather_than_the_beginning(kb: KnowledgeBase) -> None:
-    facts = by_title(kb)["Bulletin 3"]
-    row = Row(cells=("three",), document_ids=(facts.id,))
-    (later,) = kb.catalogue.passages_of([facts.id])
-    part = Span(start=later.span.start + later.text.index("It is"), end=later.span.end)
-    moved = Hit(passage=replace(later, span=part), document=facts, score=1.0)
-    assert told(kb, row, hits=[moved]).citations[0].quote == "It is number 3 of many."
-    # Of another version it may stand elsewhere by now.
-    old = Hit(passage=replace(later, span=part, version="ver_old"), document=facts, score=1.0)
-    assert told(kb, row, hits=[old]).citations[0].quote == "Ferry number 3 sails."
 
 
 def test_a_document_is_cited_once_and_one_that_is_not_there_never(kb: KnowledgeBase) -> None:
@@ -142,25 +123,6 @@ def test_a_document_is_cited_once_and_one_that_is_not_there_never(kb: KnowledgeB
     assert [one.document_id for one in reply.citations] == [known]
     assert [one.citations for one in reply.sentences] == [(), (1,), (1,), ()]
     assert "- one (first) [1]\n- two [1]\n- three" in reply.text
-
-
-def test_a_number_is_told_what_it_counts_and_a_line_of_its_own_is_taken(kb: KnowledgeBase) -> None:
-    rows = (
-        Row(cells=("ferries", "1,204", "30 %", "2025-01-01")),
-        Row(cells=("trams", "4"), line="trams: 4 of 9"),
-    )
-    tally = AggregateResult(
-        kind="trend",
-        sentence="So many.",
-        columns=("What", "Documents", "Share", "Since"),
-        rows=rows,
-    )
-    reply = tell(kb, tally)
-    first = "ferries (documents: 1,204; share: 30 %; 2025-01-01)"
-    assert reply.text == f"So many.\n- {first}\n- trams: 4 of 9"
-    assert [one.text for one in reply.sentences] == ["So many.", first, "trams: 4 of 9"]
-    assert reply.table is not None
-    assert reply.table.rows[0] == ("ferries", "1,204", "30 %", "2025-01-01")
 
 
 def test_a_document_that_goes_while_it_is_told_is_left_out(

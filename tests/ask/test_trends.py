@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
 import pytest
+from tests.ask.conftest import MakeHome, jsonl
 
 from wellread.ask.aggregate.read.result import AggregateResult
 from wellread.ask.plan import catalogued
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.ingest.run import add
-from wellread.kb import KnowledgeBase, open_kb
-from wellread.testing.embedding import ReadableEmbedder
+from wellread.kb import KnowledgeBase
 from wellread.types import Filters
 from wellread.values.answers import Question
 
@@ -30,35 +27,23 @@ MONTHS = {
 OWL = "---\nid: owl\ntype: line\ntitle: Night Owl\n---\n\nA line.\n"
 
 
-def write(folder: Path, months: dict[str, list[str]]) -> None:
-    folder.mkdir()
+def written(months: dict[str, list[str]]) -> dict[str, str]:
     lines = [
         {"title": f"{month} {number}", "published_at": f"{month}-{number + 10}", "text": text,
          "url": f"https://news.example/{month}/{number}"}
         for month, texts in months.items()
         for number, text in enumerate(texts)
     ]  # fmt: skip
-    text = "".join(json.dumps(line) + "\n" for line in lines)
-    (folder / "news.jsonl").write_text(text, encoding="utf-8")
-    (folder / "owl.md").write_text(OWL, encoding="utf-8")
+    return {"news.jsonl": jsonl(lines), "owl.md": OWL}
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("trends")
-    write(root / "town", MONTHS)
-    write(root / "club", {"2019-01": ["A secret tram."] * 4})
-    write(root / "years", {f"20{year}-06": ["A tram.", "Rain."] for year in range(10, 20)})
-    with open_kb(root / "home", embedder=ReadableEmbedder()) as kb:
-        for folder in ("town", "club", "years"):
-            add(kb, [str(root / folder)], collection=folder)
-    return root / "home"
-
-
-@pytest.fixture
-def kb(home: Path) -> Iterator[KnowledgeBase]:
-    with open_kb(home, embedder=ReadableEmbedder()) as opened:
-        yield opened
+def home(make_home: MakeHome) -> Path:
+    return make_home(
+        town=written(MONTHS),
+        club=written({"2019-01": ["A secret tram."] * 4}),
+        years=written({f"20{year}-06": ["A tram.", "Rain."] for year in range(10, 20)}),
+    )
 
 
 def ask(kb: KnowledgeBase, text: str, collection: str = "town") -> AggregateResult | None:
@@ -93,21 +78,6 @@ def test_every_period_is_counted_also_the_empty_one(kb: KnowledgeBase, question:
         "2024-03: no documents",
         "2024-04: 1 of 2 documents (50 %), named 2 times",
     ]
-
-
-def test_the_change_is_told_by_shares_with_first_last_and_peak(kb: KnowledgeBase) -> None:
-    tally = ask(kb, "How have trams changed over time?")
-    assert tally is not None
-    assert "named in 6 of 12 dated documents, more than before" in tally.sentence
-    assert "in 20 % of those in the first third of the time and 80 % in the last" in tally.sentence
-    assert "first on 2024-01-10, last on 2024-06-11" in tally.sentence
-    assert "the largest share in 2024-06 (2 of 2)" in tally.sentence
-
-
-def test_ten_years_are_counted_by_year(kb: KnowledgeBase) -> None:
-    tally = ask(kb, "How has the tram changed over time?", "years")
-    assert tally is not None
-    assert [row.cells[0] for row in tally.rows] == [str(year) for year in range(2010, 2020)]
 
 
 def test_too_little_shows_no_trend(kb: KnowledgeBase) -> None:

@@ -88,10 +88,3 @@ def test_a_family_is_asked_for_from_either_side(text: str, side: str) -> None:
     kind = RelationKind(type="bankrolled_by", inverse="← bankrolled_by", words=(), edges=1)
     found = senses(text, "Mill", kind)
     assert [one.side for one in found] == ([side] if side else [])
-
-
-def test_a_relation_like_no_family_is_asked_for_in_its_own_words() -> None:
-    kind = RelationKind(type="ferments", inverse="← ferments", words=(), edges=1)
-    assert [one.side for one in senses("What does the Mill ferment?", "Mill", kind)] == ["out"]
-    assert [one.side for one in senses("Who ferments Mill?", "Mill", kind)] == ["in"]
-    assert senses("Who owns Mill?", "Mill", kind) == ()

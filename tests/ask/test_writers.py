@@ -6,18 +6,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.ask.conftest import MakeHome
 from tests.doubles.openai_server import OVERLOADED, OpenAIServer
 from tests.doubles.replies import Failure, Reply, Text
 
 from wellread.ask.answer import answer, final
-from wellread.errors import BudgetError, ModelError, ModelTimeoutError, SettingsError
-from wellread.ingest.run import add
+from wellread.errors import BudgetError, ModelError, ModelTimeoutError
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Prompt
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import Broken, ScriptedModel, collect
 from wellread.values.answers import Answer, FinalEvent, Question, TokenEvent
-from wellread.values.calls import ANSWER, EMBED_PASSAGE, Call
+from wellread.values.calls import ANSWER, Call
 
 FERRY = "# The ferry\n\nThe ferry Osprey was bought for 2.6 million euros in 2021.\n"
 ASKED = "How much was paid for the ferry Osprey?"
@@ -29,12 +29,8 @@ Opened = Callable[..., KnowledgeBase]
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("writers")
-    (root / "ferry.md").write_text(FERRY, encoding="utf-8")
-    with open_kb(root / "home", embedder=ReadableEmbedder()) as kb:
-        add(kb, [str(root / "ferry.md")])
-    return root / "home"
+def home(make_home: MakeHome) -> Path:
+    return make_home(default={"ferry.md": FERRY})
 
 
 @pytest.fixture
@@ -121,26 +117,6 @@ async def test_what_was_streamed_before_a_failure_is_void(opened: Opened) -> Non
     assert spent.input_tokens > 100
 
 
-async def test_a_model_that_cannot_be_opened_is_a_failure_like_any_other(
-    opened: Opened, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    settings = {"model": "openai:gpt-4o-mini", "fallback_model": "anthropic:claude-haiku-4-5"}
-    with opened(fallback=scripted("two", GOOD), generation=settings) as kb:
-        given = await ask(kb)
-    assert given.answered_by == "two:model"
-    assert given.fallback.startswith("openai:gpt-4o-mini failed: ")
-    assert "OPENAI_API_KEY" in given.fallback
-
-
-async def test_a_name_that_is_no_model_is_told_to_who_set_it(opened: Opened) -> None:
-    with (
-        opened(generation={"model": "nobody:knows"}) as kb,
-        pytest.raises(SettingsError, match="nobody:knows"),
-    ):
-        await ask(kb)
-
-
 # --- budgets ---------------------------------------------------------------------------------
 
 
@@ -191,14 +167,6 @@ async def test_a_call_that_may_cost_more_than_is_left_is_not_made(opened: Opened
     assert given.fallback.startswith(
         "one:model was not asked: $1.00 is left of the budget of $1.00 a day, and the call may cost"
     )
-
-
-async def test_reading_material_in_is_not_paid_from_the_budget_of_questions(
-    opened: Opened,
-) -> None:
-    with opened(scripted("one", GOOD), generation=DOLLARS, budget={"daily": 1.0}) as kb:
-        spend(kb, 5.0, EMBED_PASSAGE)
-        assert (await ask(kb)).answered_by == "one:model"
 
 
 async def test_other_calls_keep_the_budget_too(opened: Opened) -> None:

@@ -21,11 +21,6 @@ RATE_LIMITED = Failure(
     code="rate_limit_error",
     retry_after="2",
 )
-NO_CREDIT = Failure(
-    status=400,
-    message="Your credit balance is too low to access the API",
-    code="invalid_request_error",
-)
 SERVER_ERROR = Failure(status=500, message="Internal server error", code="api_error")
 OVERLOADED = Failure(status=529, message="Overloaded", code="overloaded_error")
 NO_TEMPERATURE = Failure(

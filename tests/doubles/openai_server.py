@@ -15,9 +15,6 @@ MODEL_NOT_FOUND = Failure(
 RATE_LIMITED = Failure(
     status=429, message="Rate limit reached", code="rate_limit_exceeded", retry_after="2"
 )
-NO_CREDIT = Failure(
-    status=429, message="You exceeded your current quota", code="insufficient_quota"
-)
 SERVER_ERROR = Failure(status=500, message="Internal error")
 OVERLOADED = Failure(status=503, message="The model is overloaded")
 NO_TEMPERATURE = Failure(

@@ -54,22 +54,6 @@ def test_the_passages_of_a_document_that_comes_in_are_not_remembered() -> None:
     assert inner.asked == [*many, many[0]]
 
 
-def test_the_query_unused_for_longest_is_forgotten() -> None:
-    inner = Counting()
-    cached = CachedEmbedder(inner, capacity=2)
-    for query in ("a", "b", "a", "c", "a", "b"):
-        cached.embed([query], "query")
-    assert inner.asked == ["a", "b", "c", "b"]
-
-
-def test_a_changed_result_does_not_change_the_cache() -> None:
-    cached = CachedEmbedder(ReadableEmbedder())
-    cached.embed(["ferry"], "query")[:] = 0
-    assert np.array_equal(
-        cached.embed(["ferry"], "query"), ReadableEmbedder().embed(["ferry"], "query")
-    )
-
-
 def test_a_failure_is_not_remembered() -> None:
     inner = Counting()
     cached = CachedEmbedder(inner)

@@ -16,8 +16,6 @@ from wellread.models.base import Embedder
 from wellread.models.embedders.local_embedder import LocalEmbedder
 from wellread.models.embedders.static_embedder import StaticEmbedder
 from wellread.models.model_files import SHA256
-from wellread.models.onnx_runtime import batches
-from wellread.models.word_pieces import word_pieces
 from wellread.testing.embedding import EmbedderContract
 
 SMALL_VOCABULARY = 8_000
@@ -75,15 +73,6 @@ def test_threads_get_the_right_vectors(local: LocalEmbedder) -> None:
     with ThreadPoolExecutor(4) as pool:
         found = np.concatenate(list(pool.map(lambda text: local.embed([text], "query"), texts)))
     np.testing.assert_allclose(found, local.embed(texts, "passage"), atol=1e-4)
-
-
-def test_pieces_outside_the_vocabulary_are_ignored(static: StaticEmbedder) -> None:
-    # A piece beyond the small vocabulary.
-    (pieces,) = word_pieces(["zeppelin"], 10)
-    assert (pieces >= SMALL_VOCABULARY).all()
-    vectors = static.embed(["the house", "the house zeppelin", "zeppelin"], "passage")
-    assert np.array_equal(vectors[0], vectors[1])
-    assert np.array_equal(vectors[2], np.eye(256, dtype=np.float32)[255])
 
 
 def test_what_was_built_is_not_built_again(
@@ -150,21 +139,6 @@ def test_two_processes_that_start_at_once_share_one_graph(tmp_path: Path) -> Non
         assert (process.returncode, output.strip(), errors) == (0, "(1, 384)", "")
     assert len(list((tmp_path / "models").glob("*.onnx"))) == 1
     assert not list((tmp_path / "models").glob("*.part"))
-
-
-@pytest.mark.parametrize(
-    ("lengths", "expected"),
-    [
-        ([], []),
-        ([5], [[0]]),
-        ([50], [[0]]),
-        ([3, 5, 4, 1], [[1, 2], [0], [3]]),
-        ([2, 5, 2, 5], [[1, 3], [0, 2]]),
-        ([2, 2, 2, 2, 2, 2], [[0, 1, 2, 3, 4], [5]]),
-    ],
-)
-def test_batches_are_sorted_and_bounded(lengths: list[int], expected: list[list[int]]) -> None:
-    assert list(batches(lengths, 10)) == expected
 
 
 def test_choosing_http_imports_no_model_runtime(tmp_path: Path) -> None:

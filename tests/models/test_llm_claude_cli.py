@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-import uuid
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -193,17 +192,6 @@ def test_a_conversation_is_begun_once_and_carried_on(tmp_path: Path) -> None:
     assert second == ["--resume", prompt.session]
 
 
-def test_another_process_finds_the_conversation(tmp_path: Path) -> None:
-    opened = Opened(tmp_path, BLUE)
-    prompt = Prompt(system="s", user="u", session="a session of ours")
-    opened.ask(prompt)
-    opened.model = opened.again()
-    assert opened.ask(prompt).startswith("The sky")
-    ways = [call.arguments[4:6] for call in opened.program.calls]
-    assert [way for way, _ in ways] == ["--session-id", "--session-id", "--resume"]
-    assert len({uuid.UUID(session) for _, session in ways}) == 1
-
-
 def test_a_conversation_that_the_program_forgot_is_begun_again(tmp_path: Path) -> None:
     opened = Opened(tmp_path, BLUE)
     prompt = Prompt(system="s", user="u", session="one")
@@ -283,13 +271,6 @@ def test_a_reply_without_end_is_cut_and_stopped(
     assert dies(opened.program.calls[0].pid)
 
 
-@pytest.mark.parametrize("steps", [[], [write(" \n")]])
-def test_an_empty_reply_is_an_error(tmp_path: Path, steps: list[tuple[str, Any]]) -> None:
-    error = Opened(tmp_path, steps).failure()
-    assert "empty reply" in str(error)
-    assert error.retryable
-
-
 def test_a_program_that_is_not_there(tmp_path: Path) -> None:
     settings = GenerationSettings(model="claude-cli", command="no-such-program")
     with pytest.raises(ModelError, match=r"generation\.command"):
@@ -310,12 +291,3 @@ def test_a_conversation_that_goes_on_is_resumed_with_what_is_new_alone(tmp_path:
     ways = [call.arguments[4] for call in opened.program.calls]
     assert said == ["s\n\nu", "Blue.\n\nGo on.", "Red.\n\nAnd now?"]
     assert ways == ["--session-id", "--resume", "--resume"]
-
-
-def test_a_conversation_that_the_program_forgot_is_told_from_its_beginning(tmp_path: Path) -> None:
-    opened = Opened(tmp_path, BLUE)
-    looked = Exchange(text="CALL: one", results=("Blue.",), told="Go on.")
-    opened.ask(Prompt(system="s", user="u", session="run-1", history=(looked,)))
-    resumed, begun = opened.program.calls
-    assert (resumed.arguments[4], begun.arguments[4]) == ("--resume", "--session-id")
-    assert begun.arguments[1] == "s\n\nu\n\nYou said:\nCALL: one\n\nBlue.\n\nGo on."

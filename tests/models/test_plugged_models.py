@@ -69,13 +69,6 @@ def test_a_reader(tmp_path: Path, add_package: AddPackage) -> None:
         open_reader(ReaderSettings(answers="mine"))
 
 
-def test_an_unknown_reader_tells_the_known_ones(tmp_path: Path, add_package: AddPackage) -> None:
-    added(tmp_path, add_package, READER, "wellread.readers")
-    with pytest.raises(SettingsError, match=r"reader\.answers is 'nobody'") as raised:
-        open_reader(ReaderSettings(answers="nobody"))
-    assert "lexical, trained, mine" in raised.value.hint
-
-
 def test_a_language_model(tmp_path: Path, add_package: AddPackage) -> None:
     added(tmp_path, add_package, MODEL, "wellread.language_models")
     settings = {"generation": {"model": "mine:small"}}

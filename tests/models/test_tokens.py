@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.models.word_pieces import SECTION_CHARACTERS, count_tokens, word_pieces
+from wellread.models.word_pieces import count_tokens, word_pieces
 
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=()), max_size=60)
 
@@ -47,12 +47,6 @@ def test_pieces_are_cut_at_the_length(max_length: int) -> None:
     assert ids(text, max_length) == ids(text[:40_000], 10**6)[:max_length]
 
 
-def test_a_text_of_several_sections_counts_like_one() -> None:
-    sentence = "An unaffable harbour pilot, retired, wrote this. "
-    times = 3 * SECTION_CHARACTERS // len(sentence)
-    assert count_tokens(sentence * times) == times * count_tokens(sentence)
-
-
 @pytest.mark.parametrize("unit", ["x", "日", "!", "😀", "e\u0301", "\ud83d", "\x00"])
 def test_a_very_long_text_without_spaces_is_counted(unit: str) -> None:
     text = unit * 150_000
@@ -65,11 +59,6 @@ def test_any_text_has_pieces_of_the_vocabulary(text: str) -> None:
     pieces = word_pieces([text], 10_000)[0]
     assert len(pieces) == count_tokens(text)
     assert ((pieces >= 100) & (pieces < 30_522)).all()
-
-
-@given(words=st.lists(ANY_TEXT, max_size=6))
-def test_pieces_do_not_reach_over_white_space(words: list[str]) -> None:
-    assert ids(" ".join(words)) == [piece for word in words for piece in ids(word)]
 
 
 def test_threads_get_the_same_ids() -> None:

@@ -12,12 +12,14 @@ from typing import Any
 import anyio
 import httpx
 import pytest
+from fastapi import FastAPI
 from pydantic import BaseModel
 from typer.testing import CliRunner
 
 from wellread import kb as kb_module
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
+from wellread.serve.cli import app
 from wellread.serve.server.app import create_app
 from wellread.serve.views import view_of
 from wellread.testing.embedding import ReadableEmbedder
@@ -96,15 +98,20 @@ def kb(home: Path, filled_home: Path) -> Iterator[KnowledgeBase]:
         yield opened
 
 
+def client_of(server: FastAPI, **headers: str) -> httpx.AsyncClient:
+    """A client of an application; an unexpected error comes back as a response."""
+    transport = httpx.ASGITransport(server, raise_app_exceptions=False)
+    return httpx.AsyncClient(transport=transport, base_url=BASE_URL, headers=headers)
+
+
 @pytest.fixture
 async def client(kb: KnowledgeBase) -> AsyncIterator[httpx.AsyncClient]:
     """A client of the application over ``kb``; an unexpected error comes back as a response."""
-    app = create_app(kb)
-    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-    async with httpx.AsyncClient(transport=transport, base_url=BASE_URL) as opened:
+    server = create_app(kb)
+    async with client_of(server) as opened:
         yield opened
-    await app.state.runs.close()  # what was begun goes on otherwise, on a base that is closed
-    await anyio.to_thread.run_sync(app.state.ingest.close)
+    await server.state.runs.close()  # what was begun goes on otherwise, on a base that is closed
+    await anyio.to_thread.run_sync(server.state.ingest.close)
 
 
 @pytest.fixture
@@ -115,6 +122,21 @@ def runner(monkeypatch: pytest.MonkeyPatch, home: Path) -> CliRunner:
     monkeypatch.setenv("WELLREAD_HOME", str(home))
     monkeypatch.setenv("COLUMNS", "100")
     return CliRunner()
+
+
+def run(runner: CliRunner, *words: str | Path, typed: str = "") -> tuple[int, str, str]:
+    """The exit status of a command, what it printed and what it said beside."""
+    result = runner.invoke(app, [str(word) for word in words], input=typed)
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.stdout, result.stderr
+
+
+def printed(runner: CliRunner, *words: str | Path) -> str:
+    """What a command printed that went well."""
+    code, out, err = run(runner, *words)
+    assert code == 0, out + err
+    return out
 
 
 # --- material for look-ups -------------------------------------------------------------------
@@ -247,8 +269,7 @@ def harbour_kb(harbour_home: Path) -> Iterator[KnowledgeBase]:
 @pytest.fixture
 async def harbour(harbour_kb: KnowledgeBase) -> AsyncIterator[httpx.AsyncClient]:
     """A client of the application over the harbour and the hills."""
-    transport = httpx.ASGITransport(create_app(harbour_kb), raise_app_exceptions=False)
-    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+    async with client_of(create_app(harbour_kb)) as client:
         yield client
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.serve.conftest import got, schema_of
+from tests.serve.conftest import client_of, got, schema_of
 
 from wellread.ingest.run import add
 from wellread.kb import open_kb
@@ -180,8 +180,7 @@ async def test_stories_are_listed_by_date_and_found_by_words(harbour: httpx.Asyn
 async def test_a_paper_has_authors_and_abstract(tmp_path: Path) -> None:
     with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
         add(kb, [str(SAMPLE / "papers" / "seagrass.pdf")], collection="sea")
-        transport = httpx.ASGITransport(create_app(kb))
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        async with client_of(create_app(kb)) as client:
             body = await got(client, "/api/documents/Hessian Bags")
     assert body["authors"] == ["Elin Marrack", "Owen Tarrant"]
     assert body["abstract"].startswith("Eelgrass meadows are often restored from seed")

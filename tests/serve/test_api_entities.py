@@ -70,19 +70,6 @@ async def test_an_entity_with_relations_and_mentions(
     assert (await client.get(body["viewUrl"])).status_code == 200
 
 
-async def test_without_a_collection_all_are_looked_at(
-    fleet: KnowledgeBase, client: httpx.AsyncClient
-) -> None:
-    body = (await client.get("/api/entities/Osprey?limit=0")).json()
-    assert [body["collection"], *(one["collection"] for one in body["others"])] == [
-        "nature",
-        "town",
-    ]
-    assert body["mentions"] == []
-    both = await client.get("/api/entities/Osprey?collection=town&collection=nature")
-    assert (both.json()["collection"], len(both.json()["others"])) == ("town", 1)
-
-
 async def test_what_is_not_there_is_an_error_of_its_own(
     fleet: KnowledgeBase, client: httpx.AsyncClient
 ) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +12,15 @@ import pytest
 from pydantic import BaseModel
 from tests.serve.conftest import got, schema_of
 
-from wellread.errors import RequestError
 from wellread.library.recordings import Transcript
 from wellread.library.searches import Surroundings
-from wellread.library.timelines import Timeline
 from wellread.serve.features.documents_found import (
     DocumentsBody,
     RecordingsBody,
     WholeDocumentBody,
 )
 from wellread.serve.features.material_found import ResultsBody
-from wellread.serve.features.timelines_shown import TimelineBody, TopicsBody, timeline_body
+from wellread.serve.features.timelines_shown import TimelineBody, TopicsBody
 
 DOCS = Path(__file__).parents[2] / "docs" / "api-guide.md"
 MEETING = "Harbour meeting"
@@ -158,17 +155,6 @@ async def test_only_what_the_speaker_says_is_quoted(harbour: httpx.AsyncClient, 
     assert result["score"] > 0
 
 
-async def test_without_a_query_a_speaker_is_listed_newest_first(
-    harbour: httpx.AsyncClient,
-) -> None:
-    body = await got(harbour, "/api/search/speaker/ben reed")
-    assert (body["total"], body["mode"]) == (1, None)
-    (result,) = body["results"]
-    assert (result["quote"], result["score"]) == ("The new engine is loud.", None)
-    late = await got(harbour, "/api/search/speaker/ben reed", **{"from": "2026-03-02"})
-    assert (late["total"], late["results"]) == (0, [])
-
-
 async def test_a_date_range_is_searched_or_listed_newest_first(
     harbour: httpx.AsyncClient,
 ) -> None:
@@ -232,19 +218,6 @@ async def test_a_document_is_found_by_id_title_and_address(harbour: httpx.AsyncC
         assert again == {**body, "text": None}
     outside = await harbour.get(f"/api/documents/{body['documentId']}", params={"topic": "hills"})
     assert outside.status_code == 404
-
-
-async def test_recordings_come_with_length_and_speakers(harbour: httpx.AsyncClient) -> None:
-    body = await got(harbour, "/api/videos", topic="harbour")
-    assert titles(body, "videos") == [MEETING, "Sounds of the pier", "Captions"]
-    meeting, pier, captions = body["videos"]
-    assert meeting["speakers"] == ["Ana Holm", "Ben Reed", "Ana Weir"]
-    assert (meeting["duration"], meeting["segments"]) == (3606.0, 1)
-    assert meeting["mediaUrl"] == "https://media.example/meeting.mp3"
-    assert (pier["duration"], pier["speakers"]) == (None, [])
-    assert captions["publishedAt"] is None
-    part = await got(harbour, "/api/videos", limit=1, offset=1)
-    assert (titles(part, "videos"), part["total"]) == ([MEETING], 4)
 
 
 async def test_a_transcript_is_told_turn_by_turn(harbour: httpx.AsyncClient) -> None:
@@ -328,17 +301,6 @@ async def test_the_timeline_of_a_collection_is_its_stories(harbour: httpx.AsyncC
     )
 
 
-async def test_without_stories_it_is_the_documents(harbour: httpx.AsyncClient) -> None:
-    body = await got(harbour, "/api/topics/hills/timeline")
-    (entry,) = body["entries"]
-    assert (entry["kind"], entry["title"], entry["at"][:10]) == (
-        "document",
-        "Hill meeting",
-        "2026-03-02",
-    )
-    assert entry["source"]["locator"] == "00:01 · Cem Kaya"
-
-
 @pytest.mark.parametrize("name", ["osprey", "the white ferry", "fleet/osprey"])
 async def test_the_timeline_of_an_entity_is_who_names_it(
     harbour: httpx.AsyncClient, name: str
@@ -357,33 +319,6 @@ async def test_the_timeline_of_an_entity_is_who_names_it(
     early = await got(harbour, f"/api/topics/{name}/timeline", to="2026-02")
     assert titles(early, "entries") == ["Ferry Osprey breaks down"]
     assert sum(one["count"] for one in early["periods"]) == 1
-
-
-async def test_the_timeline_of_a_story_is_its_news(harbour: httpx.AsyncClient) -> None:
-    (ferry, *_) = (await got(harbour, "/api/topics/harbour/timeline"))["entries"]
-    for name in (ferry["storyId"], ferry["storyId"][:12], ferry["title"], "rye bread"):
-        body = await got(harbour, f"/api/topics/{name}/timeline", kind="story")
-        assert body["taken"] == "story"
-        assert {one["kind"] for one in body["entries"]} == {"news"}
-        assert body["total"] == (1 if name == "rye bread" else 2)
-    assert body["entries"][0]["source"]["quote"].startswith("The village bakery won")
-
-
-def test_a_chart_of_too_many_periods_is_refused() -> None:
-    far = Timeline(
-        taken="story",
-        id="s",
-        title="s",
-        collections=("c",),
-        counted="news items",
-        dates=(datetime(1990, 1, 1, tzinfo=UTC), datetime(2020, 1, 1, tzinfo=UTC)),
-        entries=(),
-        total=2,
-        undated=0,
-    )
-    assert len(timeline_body("s", far).periods) == 31
-    with pytest.raises(RequestError, match="too many periods"):
-        timeline_body("s", far, "day")
 
 
 # --- documentation ---------------------------------------------------------------------------

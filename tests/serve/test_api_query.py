@@ -12,6 +12,7 @@ from typing import Any
 import anyio
 import httpx
 import pytest
+from tests.serve.conftest import client_of
 
 from wellread.config import ServeSettings
 from wellread.errors import ModelError, ModelTimeoutError
@@ -118,14 +119,6 @@ async def test_other_kinds_have_neither_time_nor_speaker_and_say_so(
     assert "[The ferry]" in body["answer"]
 
 
-@pytest.mark.parametrize("style", ["number", "title", "auto"])
-async def test_whatever_the_style_of_citations_the_text_names_the_second(
-    kb: KnowledgeBase, style: str
-) -> None:
-    async for client in opened(kb, citations={"style": style}):
-        assert "[Talk @ 01:10]" in (await asked(client, question=ROOF))["answer"]
-
-
 async def test_only_what_is_backed_looks_like_a_place_in_a_recording(
     kb: KnowledgeBase, tmp_path: Path
 ) -> None:
@@ -186,13 +179,6 @@ async def test_auto_is_deep_where_one_search_cannot_answer_and_quick_is_the_defa
     assert ("iterations" in body) == (ran == "deep")
     again = await asked(client, question=question, session_id=body["session_id"], **how)
     assert again["mode"] == ran
-
-
-async def test_deep_says_how_many_rounds_it_took(client: httpx.AsyncClient) -> None:
-    body = await asked(client, "/api/query/deep", question=ROOF)
-    assert body["mode"] == "deep"
-    assert body["iterations"] >= 1
-    assert "[Talk @ 01:10]" in body["answer"]
 
 
 async def test_every_marker_of_a_deep_answer_has_the_form_of_the_archive(
@@ -271,19 +257,6 @@ async def test_a_wrong_query_is_refused(
     assert problem["error"] == "bad_request"
 
 
-async def test_deep_is_never_quick(client: httpx.AsyncClient) -> None:
-    response = await client.post("/api/query/deep", json={"question": "x", "mode": "quick"})
-    assert response.status_code == 400
-
-
-@pytest.mark.parametrize("path", ["/api/query", "/api/query/deep"])
-async def test_a_query_is_refused_when_asking_is_switched_off(kb: KnowledgeBase, path: str) -> None:
-    async for client in opened(kb, qa={"enabled": False}):
-        response = await client.post(path, json={"question": ROOF})
-        assert response.status_code == 403
-        assert response.json()["error"] == "qa_disabled"
-
-
 @pytest.mark.parametrize("failure", [ModelError("on fire"), ModelTimeoutError("asleep")])
 async def test_where_the_model_fails_sentences_are_extracted_and_it_is_said(
     kb: KnowledgeBase, failure: ModelError
@@ -292,13 +265,6 @@ async def test_where_the_model_fails_sentences_are_extracted_and_it_is_said(
         body = await asked(client, question=ROOF)
         assert f"answered by extractive: one:model failed: {failure}" in body["warning"]
         assert "[Talk @ 01:10]" in body["answer"]
-
-
-async def test_an_unsure_answer_warns_and_how_it_was_read_is_a_note(kb: KnowledgeBase) -> None:
-    async for client in opened(kb):
-        body = await asked(client, question="Why was the ferry Ospray bought?", mode="quick")
-    assert body["warning"] == "based on limited information"
-    assert body["notes"] == ["“Ospray” stands nowhere; “osprey” was searched for"]
 
 
 # --- time-out --------------------------------------------------------------------------------
@@ -324,8 +290,7 @@ async def opened(
         **sections,
     }
     with open_kb(kb.home, overrides=overrides, embedder=ReadableEmbedder(), model=model) as made:
-        transport = httpx.ASGITransport(create_app(made), raise_app_exceptions=False)
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        async with client_of(create_app(made)) as client:
             yield client
 
 

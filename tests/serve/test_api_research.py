@@ -17,6 +17,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from tests.doubles.gated_search import PATIENCE, SearchGate
+from tests.serve.conftest import client_of
 
 from wellread.ingest.remove import remove_named
 from wellread.kb import KnowledgeBase, open_kb
@@ -47,8 +48,7 @@ async def app(kb: KnowledgeBase) -> AsyncIterator[FastAPI]:
 
 @pytest.fixture
 async def client(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
-    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-    async with httpx.AsyncClient(transport=transport, base_url=BASE_URL) as opened:
+    async with client_of(app) as opened:
         yield opened
 
 
@@ -235,16 +235,6 @@ async def test_wrong_requests_are_refused_and_leave_nothing(
     assert (reply.status_code, reply.json()["error"]) == (status, error)
     assert set(reply.json()) == {"error", "detail", "hint"}
     assert kb.catalogue.research.newest() == []
-
-
-async def test_where_asking_is_switched_off(kb: KnowledgeBase, home: Path) -> None:
-    off = {"qa": {"enabled": False}}
-    with open_kb(home, overrides=off, embedder=ReadableEmbedder()) as closed:
-        transport = httpx.ASGITransport(create_app(closed))
-        async with httpx.AsyncClient(transport=transport, base_url=BASE_URL) as client:
-            reply = await client.post("/api/research", json={"question": ASKED})
-            assert (reply.status_code, reply.json()["error"]) == (403, "qa_disabled")
-            assert (await client.get("/api/research")).status_code == 200
 
 
 async def test_a_run_at_work_is_removed(client: httpx.AsyncClient, gate: SearchGate) -> None:

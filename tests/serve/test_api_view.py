@@ -5,11 +5,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
-import pytest
 
-from wellread.identity import document_id
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
+from wellread.serve.views import view_url
 from wellread.types import Span
 
 VOID = {"meta", "link", "br", "input", "img", "meter"}
@@ -106,25 +105,6 @@ async def test_a_recording_shows_who_speaks_when(
     assert page.ids == ["cited"]
 
 
-async def test_the_sample_s_paper_opens_at_its_page(
-    client: httpx.AsyncClient, kb: KnowledgeBase
-) -> None:
-    import wellread.sample
-
-    folder = Path(wellread.sample.__file__).parent
-    report = add(kb, [str(folder / "papers" / "seagrass.pdf")], collection="papers")
-    assert report.counts()["added"] == 1
-    known = found(kb, "papers", "/seagrass.pdf")
-    document = kb.catalogue.document(known)
-    assert document is not None
-    middle = Span(start=len(document.text) // 3, end=2 * len(document.text) // 3)
-    response = await client.get(f"/view/{known}?start={middle.start}&end={middle.end}&text=true")
-    page = Parsed(response.text)
-    assert page.marked == middle.of(document.text)
-    assert page.ids.count("cited") == 1
-    assert [label for label in page.landmarks if label.startswith("p. ")][:2] == ["p. 1", "p. 2"]
-
-
 async def test_every_citation_s_view_url_opens_its_quote(client: httpx.AsyncClient) -> None:
     questions = (
         "How much was the ferry Osprey bought for?",
@@ -160,42 +140,6 @@ async def test_a_source_that_changed_since_says_so_and_marks_nothing(
     assert "It was sold." in response.text
 
 
-@pytest.mark.parametrize("query", ["start=5&end=99999", "start=9&end=3", "start=4&end=4"])
-async def test_a_place_outside_the_text_says_so(
-    client: httpx.AsyncClient, kb: KnowledgeBase, query: str
-) -> None:
-    response = await client.get(f"/view/{found(kb, 'town', '/ferry.md')}?{query}")
-    assert response.status_code == 200
-    assert "The cited place is not in this text" in response.text
-    assert Parsed(response.text).marked == ""
-
-
-async def test_what_is_no_number_is_a_bad_request(
-    client: httpx.AsyncClient, kb: KnowledgeBase
-) -> None:
-    known = found(kb, "town", "/ferry.md")
-    for query in ("start=x", "start=-1", "end=1.5"):
-        response = await client.get(f"/view/{known}?{query}")
-        assert response.status_code == 400
-        assert response.json()["error"] == "bad_request"
-
-
-async def test_an_unknown_document_is_a_page_of_its_own(client: httpx.AsyncClient) -> None:
-    for known in (document_id("town", "file:///gone.md"), "<script>"):
-        response = await client.get(f"/view/{known}")
-        assert response.status_code == 404
-        assert response.headers["content-type"].startswith("text/html")
-        assert "script" not in Parsed(response.text).tags
-        assert "not here" in response.text
-
-
-async def test_the_style_is_served_and_the_page_asks_for_nothing_else(
-    client: httpx.AsyncClient, kb: KnowledgeBase
-) -> None:
-    html = (await client.get(f"/view/{found(kb, 'town', '/ferry.md')}")).text
-    assert '<link rel="stylesheet" href="/static/wellread.css">' in html
-    assert 'name="viewport"' in html
-    style = await client.get("/static/wellread.css")
-    assert style.headers["content-type"].startswith("text/css")
-    assert "prefers-color-scheme: dark" in style.text
-    assert "url(" not in style.text
+def test_ids_are_escaped_in_addresses() -> None:
+    address = view_url("a/b?c", "v&w", Span(start=1, end=2))
+    assert address == "/view/a%2Fb%3Fc?start=1&end=2&version=v%26w#cited"

@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from tests.serve.conftest import run
 from typer.main import get_group
 from typer.testing import CliRunner
 
@@ -15,17 +16,8 @@ from wellread.kb import KnowledgeBase
 from wellread.serve import cli
 from wellread.serve.cli import COMMANDS, app, global_first, material_cli
 from wellread.serve.cli.ask_cli import QUESTIONS
-from wellread.serve.cli.options import KindName
-from wellread.types import KINDS
 
 FERRY_QUESTION = "How much was the ferry Osprey bought for?"
-
-
-def run(runner: CliRunner, *words: str | Path) -> tuple[int, str, str]:
-    result = runner.invoke(app, [str(word) for word in words], input="Is it open?")
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
 
 
 def row(name: str, count: int) -> re.Pattern[str]:
@@ -48,10 +40,6 @@ def test_global_options_may_stand_anywhere_before_two_dashes() -> None:
     assert global_first(["stats", "--home"]) == ["--home", "stats"]
 
 
-def test_kinds_of_the_option_are_the_kinds_of_documents() -> None:
-    assert tuple(kind.value for kind in KindName) == KINDS
-
-
 LISTED = {name: told for group in COMMANDS.values() for name, told in group.items()}
 
 
@@ -65,13 +53,6 @@ def test_the_list_of_commands_says_what_each_module_has() -> None:
         for name in found:
             words = re.split(r"[ ,:;.]+", LISTED[name][1].rstrip("."))
             assert (found[name].help or "").startswith(words[0]), name
-
-
-def test_there_are_few_commands_and_ask_comes_first(runner: CliRunner) -> None:
-    assert len(LISTED) <= 28
-    _, out, _ = run(runner, "--help")
-    assert re.findall(r"^  ([a-z]+)  +\S", out, re.MULTILINE) == list(LISTED)
-    assert next(iter(LISTED)) == "ask"
 
 
 @pytest.mark.parametrize(
@@ -130,15 +111,6 @@ def test_add_json_is_one_object_and_nothing_else(runner: CliRunner, material: Pa
     assert body["passages"] == sum(source["passages"] for source in body["sources"]) > 0
 
 
-def test_add_without_anything_to_add_is_status_2(runner: CliRunner, tmp_path: Path) -> None:
-    empty = tmp_path / "empty"
-    empty.mkdir()
-    assert run(runner, "add")[0] == 2
-    code, out, _ = run(runner, "add", empty)
-    assert code == 2
-    assert "Nothing to add" in out
-
-
 def test_add_of_a_path_that_is_not_there_fails(runner: CliRunner, tmp_path: Path) -> None:
     code, out, _ = run(runner, "add", tmp_path / "nowhere.md")
     assert code == 1
@@ -195,12 +167,12 @@ def test_ask_without_an_answer_is_status_0_but_says_so(filled: CliRunner) -> Non
 def test_an_empty_home_says_so_and_nothing_is_made(
     runner: CliRunner, home: Path, words: tuple[str, ...]
 ) -> None:
-    code, out, err = run(runner, *words)
+    code, out, err = run(runner, *words, typed="Is it open?")
     assert (code, out) == (1, "")
     assert err == "Error: This home is empty: add something first (wellread add PATH)\n"
     assert not home.exists()
     run(runner, "collections")
-    assert run(runner, *words)[2] == err
+    assert run(runner, *words, typed="Is it open?")[2] == err
 
 
 def test_ask_sources_only_lists_evidence_and_writes_no_answer(filled: CliRunner) -> None:
@@ -276,11 +248,6 @@ def test_a_wrong_setting_is_an_error_not_a_crash(
     assert "serve.port" in err
 
 
-def test_a_date_that_is_none_and_an_empty_window_are_errors(filled: CliRunner) -> None:
-    assert "'soon' is not a date" in run(filled, "search", "x", "--from", "soon")[2]
-    assert "is empty" in run(filled, "search", "x", "--from", "2025", "--to", "2024")[2]
-
-
 def test_the_system_s_errors_are_one_line_too(runner: CliRunner, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("", encoding="utf-8")
@@ -328,17 +295,6 @@ def test_verify_is_status_1_until_it_is_mended(filled: CliRunner, kb: KnowledgeB
     code, out, _ = run(filled, "verify")
     assert code == 0
     assert "Everything matches" in out
-
-
-def test_settings_shows_the_values_in_force(
-    runner: CliRunner, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("WELLREAD_SERVE_PORT", "9999")
-    code, out, _ = run(runner, "settings", "--json")
-    rows = {line["name"]: line for line in json.loads(out)["items"]}
-    assert code == 0
-    assert (rows["serve.port"]["value"], rows["serve.port"]["default"]) == (9999, 8756)
-    assert "9999" in run(runner, "settings")[1]
 
 
 def test_a_setting_is_shown_and_set_and_what_else_the_file_says_stays(

@@ -60,16 +60,6 @@ def test_detailed_shows_the_sentences_around_a_quotation(added: CliRunner) -> No
     assert "contexts" not in asked(added)
 
 
-def test_coverage_counts_the_taxonomy_of_the_scope(added: CliRunner) -> None:
-    whole = asked(added, "--coverage")["coverage"]
-    assert [one["columns"][0] for one in whole] == ["Scale", "Sector", "Scale"]
-    assert whole[2]["sentence"].startswith("2 of 4 cells of scale × sectors are covered (50 %)")
-    town = asked(added, "--coverage", "--topic", "town")["coverage"]
-    assert [row["cells"][:2] for row in town[1]["rows"]] == [["transport", "1"]]
-    assert "2 of 4 cells of scale × sectors" in run(added, "ask", ASKED, "--coverage")
-    assert "coverage" not in asked(added)
-
-
 def test_links_are_shown_unless_the_settings_say_otherwise(
     added: CliRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -80,17 +70,6 @@ def test_links_are_shown_unless_the_settings_say_otherwise(
 
 
 # --- the JSON --------------------------------------------------------------------------------
-
-
-async def test_a_citation_has_its_number_as_a_string_and_says_why_it_matters(
-    client: httpx.AsyncClient,
-) -> None:
-    body = (await client.post("/api/ask", json={"question": ASKED})).json()
-    first = body["citations"][0]
-    assert (first["id"], first["number"]) == ("1", 1)
-    assert 0 < first["score"] <= 1
-    assert "holds “ferry”, “Osprey”, “bought” of the question" in first["relevance"]
-    assert body["sentences"][0]["citations"] == [1]
 
 
 async def test_of_a_comparison_it_says_which_side_a_source_tells_of(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.serve.conftest import run
 from typer.testing import CliRunner
 
 from wellread.kb import KnowledgeBase, open_kb
@@ -19,15 +19,8 @@ FERRY = "What did the ferry Osprey cost?"
 AGAIN = "How many passengers does it carry?"
 
 
-def run(runner: CliRunner, *words: str | Path, lines: str = "") -> tuple[int, str, str]:
-    result = runner.invoke(app, [str(word) for word in words], input=lines)
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
-
-
 def talk(runner: CliRunner, *lines: str, options: tuple[str, ...] = ()) -> list[dict[str, Any]]:
-    code, out, err = run(runner, "chat", "--json", *options, lines="\n".join(lines))
+    code, out, err = run(runner, "chat", "--json", *options, typed="\n".join(lines))
     assert code == 0, err
     return [json.loads(line) for line in out.splitlines()]
 
@@ -46,17 +39,6 @@ def test_each_line_is_a_question_read_with_those_before_it(runner: CliRunner) ->
     assert "ninety passengers" in second["answer"]
 
 
-def test_the_transcript_shows_what_was_understood(runner: CliRunner) -> None:
-    code, out, _ = run(runner, "chat", lines=f"{FERRY}\n{AGAIN}\n/sources\n/quit\nNever asked?\n")
-    assert code == 0
-    assert f"› {FERRY}" in out
-    understood = re.search(r"^Understood as: .*Osprey.*$", out, re.MULTILINE)
-    assert understood
-    assert "Note: follow-up: “it” is “" in out
-    assert "It carries ninety passengers." in out
-    assert "Never asked" not in out
-
-
 def test_new_begins_another_session_and_a_session_goes_on(runner: CliRunner) -> None:
     first, second = talk(runner, FERRY, "/new", AGAIN)
     assert first["sessionId"] != second["sessionId"]
@@ -66,18 +48,8 @@ def test_new_begins_another_session_and_a_session_goes_on(runner: CliRunner) -> 
     assert "Osprey" in third["standalone"]
 
 
-def test_an_unknown_session_begins_by_its_name_and_goes_on_by_it(runner: CliRunner) -> None:
-    code, out, _ = run(runner, "chat", "--session", "s1", lines=f"{FERRY}\n")
-    assert code == 0
-    assert "There is no session s1; it begins now." in out
-    code, out, _ = run(runner, "--json", "ask", AGAIN, "--session", "s1")
-    given = json.loads(out)
-    assert given["sessionId"] == "s1"
-    assert "Osprey" in given["standalone"]
-
-
 def test_a_question_that_fails_does_not_end_the_talk(runner: CliRunner) -> None:
-    code, out, err = run(runner, "chat", lines=f"{'x' * 4001}\n{FERRY}\n")
+    code, out, err = run(runner, "chat", typed=f"{'x' * 4001}\n{FERRY}\n")
     assert code == 1
     assert "the limit is 4,000" in err
     assert "2.6 million" in out
@@ -132,22 +104,6 @@ def test_sessions_are_listed_shown_and_removed(runner: CliRunner) -> None:
 # --- answers ---------------------------------------------------------------------------------
 
 
-def test_answers_are_listed_and_shown(runner: CliRunner) -> None:
-    first, second = talk(runner, FERRY, AGAIN)
-    _, out, _ = run(runner, "answers", "--json", "--limit", "1")
-    (one,) = json.loads(out)["items"]
-    assert (one["id"], one["question"], one["stale"]) == (second["id"], AGAIN, False)
-    assert first["id"][:12] in run(runner, "answers")[1]
-    _, out, _ = run(runner, "answers", "show", "last", "--json")
-    assert json.loads(out)["id"] == second["id"]
-    _, out, _ = run(runner, "answers", "show", first["id"])
-    assert out.startswith(f"› {FERRY}")
-    assert "2.6 million" in out
-    code, _, err = run(runner, "answers", "show", "ans_nobody")
-    assert code == 1
-    assert "there is no answer 'ans_nobody'" in err
-
-
 def test_an_answer_is_verified_again(runner: CliRunner, home: Path) -> None:
     (given,) = talk(runner, FERRY)
     code, out, _ = run(runner, "answers", "verify", given["id"])
@@ -164,21 +120,6 @@ def test_an_answer_is_verified_again(runner: CliRunner, home: Path) -> None:
     code, out, _ = run(runner, "answers", "verify", "last", "--json")
     body = json.loads(out)
     assert (code, body["stale"], body["citations"][0]["standing"]) == (1, True, "gone")
-
-
-def test_an_answer_is_exported(runner: CliRunner) -> None:
-    talk(runner, FERRY)
-    _, out, _ = run(runner, "answers", "export", "last", "--verdicts")
-    assert out.startswith(f"# {FERRY}\n")
-    assert "[^1]: quoted" in out
-    _, out, _ = run(runner, "answers", "export", "last", "--format", "bibtex")
-    assert out.startswith("@misc{")
-    _, out, _ = run(runner, "answers", "export", "last", "--format", "csl-json")
-    assert json.loads(out)[0]["title"] == "The ferry"
-    _, out, _ = run(runner, "answers", "export", "last", "--style", "title", "--json")
-    body = json.loads(out)
-    assert body["format"] == "markdown"
-    assert "\\[The ferry\\]" in body["text"]
 
 
 def test_ask_goes_on_with_a_session_and_writes_anew_when_told(runner: CliRunner) -> None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.serve.test_cli import run
+from tests.serve.conftest import run
 from typer.testing import CliRunner
 
 from wellread.kb import KnowledgeBase
@@ -160,17 +158,3 @@ def test_what_nobody_foresaw_is_one_line(
     (line,) = told(err)
     assert "something went wrong inside" in line
     assert "-v shows the traceback" in line
-
-
-def test_what_libraries_write_by_themselves_is_shown_with_v_only() -> None:
-    program = (
-        "import os, sys\n"
-        "from wellread.serve import cli\n"
-        "cli.app = lambda: (os.write(2, b'a panic\\n'), print('ours', file=sys.stderr))\n"
-        "cli.main()\n"
-    )
-    for words, expected in (([], "ours\n"), (["-v"], "a panic\nours\n")):
-        done = subprocess.run(
-            [sys.executable, "-c", program, *words], capture_output=True, text=True, check=True
-        )
-        assert done.stderr == expected

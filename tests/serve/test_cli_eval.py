@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from wellread.kb import open_kb
 from wellread.serve.cli import app
-from wellread.testing.embedding import ReadableEmbedder
 
 CASES: list[dict[str, Any]] = [
     {
@@ -70,13 +68,6 @@ def test_a_run_shows_figures_groups_and_latency(runner: CliRunner, cases: Path) 
     assert "failed" not in rows
 
 
-def test_nothing_is_recorded_in_the_home(runner: CliRunner, cases: Path, home: Path) -> None:
-    assert run(runner, cases)[0] == 0
-    with open_kb(home, embedder=ReadableEmbedder()) as kb:
-        assert kb.catalogue.answers() == []
-        assert kb.catalogue.gaps() == []
-
-
 @pytest.mark.parametrize(
     ("gate", "code", "shown"),
     [
@@ -97,23 +88,6 @@ def test_a_gate_decides_the_exit_status(
     found, out, _ = run(runner, cases, "--gate", path, "--json")
     assert found == code
     assert json.loads(out)["gate"]["passed"] is (code == 0)
-
-
-def test_into_a_file_it_is_markdown(runner: CliRunner, cases: Path) -> None:
-    code, out, _ = run(runner, cases)
-    assert code == 0
-    assert "| recall@5 | 1.000 | 1.000 – 1.000 | 2 |" in out
-
-
-def test_a_case_that_fails_is_told_and_scores_zero(
-    runner: CliRunner, cases: Path, tmp_path: Path
-) -> None:
-    lost = {"question": "Who?", "scope": {"collections": "mars"}, "expected": {"answer": "Ann"}}
-    path = write(tmp_path / "lost.jsonl", [*CASES, lost])
-    code, out, _ = run(runner, path)
-    assert code == 0
-    assert "line 4 failed: there is no collection named 'mars'" in out
-    assert rows_of(out)["failed"][0] == "0.250"
 
 
 @pytest.mark.parametrize(

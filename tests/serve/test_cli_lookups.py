@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.serve.conftest import printed
 from typer.testing import CliRunner
 
 from wellread.serve.cli import app
@@ -20,16 +21,8 @@ def harbour(runner: CliRunner, harbour_home: Path, monkeypatch: pytest.MonkeyPat
     return runner
 
 
-def run(runner: CliRunner, *words: str) -> str:
-    result = runner.invoke(app, list(words))
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == 0, result.stderr
-    return result.stdout
-
-
 def told(runner: CliRunner, *words: str) -> Any:
-    return json.loads(run(runner, *words, "--json"))
+    return json.loads(printed(runner, *words, "--json"))
 
 
 def failed(runner: CliRunner, *words: str) -> str:
@@ -39,14 +32,14 @@ def failed(runner: CliRunner, *words: str) -> str:
 
 
 def test_search_within_limits_and_the_context_of_what_it_finds(harbour: CliRunner) -> None:
-    out = run(harbour, "search", "anchors on hook", "--mode", "text", "--limit", "1")
+    out = printed(harbour, "search", "anchors on hook", "--mode", "text", "--limit", "1")
     known = re.search(r"psg_[0-9a-f]{8}\b", out)
     assert known
     assert "§ Handbook › Anchors" in out
     body = told(harbour, "search", "ferry prize", "--field", "sectors=food", "--author", "tarn")
     assert [one["title"] for one in body["results"]] == ["Bakery wins prize for rye bread"]
     assert body["limits"]["authors"] == ["Jon Tarn"]
-    around = run(harbour, "show", "passage", known[0], "--before", "1", "--after", "0")
+    around = printed(harbour, "show", "passage", known[0], "--before", "1", "--after", "0")
     assert "Handbook  passage 2 of 5" in around
     assert "Ropes of pattern 6 hang in the shed on hook 6." in around
     assert "Lamps" not in around
@@ -54,10 +47,10 @@ def test_search_within_limits_and_the_context_of_what_it_finds(harbour: CliRunne
 
 
 def test_search_without_words_lists_the_newest(harbour: CliRunner) -> None:
-    out = run(harbour, "search", "--speaker", "holm", "--limit", "1")
+    out = printed(harbour, "search", "--speaker", "holm", "--limit", "1")
     assert "Harbour meeting, 00:10 · Ana Holm" in out
     assert "“We will measure the noise in April. The bakery has offered bread.”" in out
-    out = run(harbour, "search", "--topic", "harbour", "--from", "2026", "--limit", "2")
+    out = printed(harbour, "search", "--topic", "harbour", "--from", "2026", "--limit", "2")
     assert re.search(r"^1\. Ferry Osprey back in service.*article, 2026-03-20", out, re.MULTILINE)
     assert "the newest of 5" in out
     assert "Nothing there within these limits." in run(harbour, "search", "--to", "2001")
@@ -72,7 +65,7 @@ def test_documents_and_media_are_listed_in_pages(harbour: CliRunner) -> None:
     assert "1 of 9 (--limit)" in out
     body = told(harbour, "show", "document", "--kind", "article", "--language", "en")
     assert [one["title"] for one in body["items"]] == ["Bakery wins prize for rye bread"]
-    out = run(harbour, "show", "recording", "-c", "harbour")
+    out = printed(harbour, "show", "recording", "-c", "harbour")
     assert re.search(
         r"^2026-03-01 +1:00:06 +Harbour meeting +Ana Holm, Ben Reed,", out, re.MULTILINE
     )
@@ -91,7 +84,7 @@ def test_a_transcript_whole_or_in_part(harbour: CliRunner) -> None:
     out = run(harbour, "show", "recording", "harbour meeting")
     assert "4 of 4 turns" in out
     assert re.search(r"^00:06  Ben Reed *\nThe new engine is loud\. *$", out, re.MULTILINE)
-    out = run(
+    out = printed(
         harbour, "show", "recording", "harbour", "--from", "0:06", "--to", "10", "--speaker", "ana"
     )
     assert "1 of 4 turns" in out

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from tests.serve.conftest import run
 from typer.testing import CliRunner
 
 from wellread.ingest.pipeline.job_log import Report
@@ -16,13 +17,6 @@ from wellread.serve.cli import app, material_cli
 from wellread.serve.features.home_and_jobs import ReportBody
 from wellread.serve.features.home_and_jobs import report_body as report_body_of
 from wellread.store.catalogue.run_logs import Jobs
-
-
-def run(runner: CliRunner, *words: str | Path, given: str = "") -> tuple[int, str, str]:
-    result = runner.invoke(app, [str(word) for word in words], input=given)
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
 
 
 def test_sync_removes_what_is_gone_and_says_so(runner: CliRunner, material: Path) -> None:
@@ -70,17 +64,6 @@ def test_a_run_that_was_cancelled_is_no_success(
     assert "Stopped before it was done" in out
 
 
-def test_the_ids_that_are_listed_name_their_jobs(runner: CliRunner, material: Path) -> None:
-    run(runner, "add", material)
-    listed = run(runner, "jobs")[1].splitlines()[1].split()[0]
-    code, out, _ = run(runner, "jobs", listed)
-    assert (code, out.startswith(f"job: {listed}")) == (0, True)
-    assert run(runner, "jobs", listed, "--resume")[0] == 0
-    code, _, err = run(runner, "jobs", "job_")  # two begin so
-    assert code == 1
-    assert "more than one" in err
-
-
 @pytest.mark.parametrize("words", [[], ["--cancel"], ["--resume"]])
 def test_a_job_that_is_not_there_is_an_error(runner: CliRunner, words: list[str]) -> None:
     code, _, err = run(runner, "jobs", *words, "job_nothing")
@@ -107,7 +90,7 @@ def test_a_home_moves_in_one_file(runner: CliRunner, material: Path, tmp_path: P
 
 def test_standard_input_is_added_under_its_name(runner: CliRunner) -> None:
     code, out, _ = run(
-        runner, "add", "-", "--name", "note.md", "--json", given="# Quay\n\nThe quay was swept.\n"
+        runner, "add", "-", "--name", "note.md", "--json", typed="# Quay\n\nThe quay was swept.\n"
     )
     assert code == 0
     (source,) = json.loads(out)["sources"]

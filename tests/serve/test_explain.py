@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 
 import httpx
-from tests.serve.conftest import schema_of
+from tests.serve.conftest import printed, schema_of
 from typer.testing import CliRunner
 
 from wellread.kb import KnowledgeBase
-from wellread.serve.cli import app
 from wellread.serve.features.answer_forms import ExplainedResponse, Explanation
 from wellread.serve.features.answering import AskResponse
 
@@ -51,13 +50,6 @@ async def test_the_explanation_says_how_each_passage_was_found(
     assert scores[0] == max(scores)
 
 
-async def test_without_the_option_there_is_none(client: httpx.AsyncClient) -> None:
-    response = await client.post("/api/ask", json={"question": QUESTION})
-    assert "explanation" not in response.json()
-    response = await client.post("/api/ask", json={"question": QUESTION, "stream": True})
-    assert "explanation" not in [name for name, _ in events_of(response.text)]
-
-
 async def test_in_a_stream_it_comes_just_before_the_answer(client: httpx.AsyncClient) -> None:
     response = await ask(client, QUESTION, topicId="town", stream=True)
     events = events_of(response.text)
@@ -68,17 +60,11 @@ async def test_in_a_stream_it_comes_just_before_the_answer(client: httpx.AsyncCl
     assert schema_of(AskResponse).model_validate_json(events[-1][1])
 
 
-def run(runner: CliRunner, *words: str) -> str:
-    result = runner.invoke(app, list(words))
-    assert result.exit_code == 0, result.output
-    return result.stdout
-
-
 def test_the_terminal_shows_it_before_the_answer(runner: CliRunner, kb: KnowledgeBase) -> None:
     kb.close()
-    shown = run(runner, "ask", QUESTION, "--explain")
+    shown = printed(runner, "ask", QUESTION, "--explain")
     for part in ("Question: factual", "Strategy: direct retrieval", "Search 1: the question"):
         assert part in shown
     assert shown.index("Strategy:") < shown.index("2.6 million euros in 2021")
     assert "closeness" in shown
-    assert "Strategy:" not in run(runner, "ask", QUESTION)
+    assert "Strategy:" not in printed(runner, "ask", QUESTION)

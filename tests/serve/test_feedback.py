@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import lxml.html
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -29,7 +28,6 @@ from wellread.types import Filters
 from wellread.values.answers import Answer, Question
 
 WORDS = "carries ninety passengers"
-HTML = {"accept": "text/html"}
 
 
 @pytest.fixture
@@ -163,39 +161,6 @@ async def test_a_bad_answer_files_one_gap(
     (gap,) = kb.catalogue.gaps()
     assert (gap.question, gap.reason, gap.answer_id) == (asked.question, "too short", asked.id)
     assert (gap.kind, gap.asked) == ("badly_rated", 1)
-
-
-async def test_on_the_page(client: httpx.AsyncClient, kb: KnowledgeBase, asked: Answer) -> None:
-    known = await document_of(client, "ferry.md")
-    form = {
-        "score": "0",
-        "comment": "<b>wrong</b>",
-        "s1_score": "12.5",
-        "s1_harmful": "true",
-        "s1_document": known,
-        "s1_words": WORDS,
-    }
-    address = f"/answers/{asked.id}/feedback"
-    reply = await client.post(address, data=form, headers=HTML)
-    assert reply.status_code == 303, reply.text
-    kept = feedback_of(kb, asked.id, "")
-    assert kept is not None
-    assert (kept.score, kept.sentences[0].score, kept.sentences[0].harmful) == (0, 12.5, True)
-    page: Any = lxml.html.fromstring((await client.get(f"/answers/{asked.id}", headers=HTML)).text)
-    assert page.xpath("//input[@name='score']/@value") == ["0"]
-    assert page.xpath("//textarea[@name='comment']")[0].text_content() == "<b>wrong</b>"
-    assert page.xpath("//textarea[@name='s1_words']")[0].text_content() == WORDS
-    before = page.xpath("//input[@name='s1_words_before']/@value")[0]
-    again = {**form, "s1_words_before": before, "score": ""}
-    del again["s1_harmful"]
-    await client.post(address, data=again, headers=HTML)
-    changed = feedback_of(kb, asked.id, "")
-    assert changed is not None
-    assert changed.score is None
-    assert changed.sentences[0].harmful is None
-    assert changed.sentences[0].citation == kept.sentences[0].citation
-    await client.post(f"{address}/remove", headers=HTML)
-    assert kb.catalogue.feedback.count() == 0
 
 
 async def test_removed_words_leave_it(

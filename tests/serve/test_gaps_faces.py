@@ -7,6 +7,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from tests.serve.conftest import printed, run
 from typer.testing import CliRunner
 
 from wellread.ask.answer import answer, final
@@ -29,12 +30,6 @@ async def asked(kb: KnowledgeBase) -> KnowledgeBase:
     for text in (KEEPER, BUILT, KEEPER):
         await final(answer(kb, Question(text=text)))
     return kb
-
-
-def run(runner: CliRunner, *args: str) -> str:
-    done = runner.invoke(app, list(args))
-    assert done.exit_code == 0, done.output
-    return done.output
 
 
 # --- REST ----------------------------------------------------------------------------------------
@@ -86,29 +81,7 @@ async def test_asking_again_by_rest(
     assert (await client.get(f"/answers/{closed[0]['answerId']}")).status_code == 200
 
 
-async def test_patterns_by_rest(asked: KnowledgeBase, client: httpx.AsyncClient) -> None:
-    body = (await client.get("/api/questions/patterns")).json()
-    assert (body["asked"], body["unanswered"]) == (3, 3)
-    assert [(one["question"], one["asked"]) for one in body["often"]] == [(KEEPER, 2)]
-    assert (await client.get("/api/questions/patterns?to=2001")).json()["asked"] == 0
-
-
 # --- pages ---------------------------------------------------------------------------------------
-
-
-async def test_the_pages_show_it_and_change_it(
-    asked: KnowledgeBase, client: httpx.AsyncClient
-) -> None:
-    listed = (await client.get("/gaps")).text
-    assert 'href="/gaps/c1"' in listed
-    assert "lighthouse" in listed
-    shown = (await client.get("/gaps/c1")).text
-    assert KEEPER in shown
-    assert "To be written." in shown
-    done = await client.post("/gaps/c1/status", data={"status": "closed", "cluster": "c1"})
-    assert (done.status_code, done.headers["location"]) == (303, "/gaps/c1")
-    assert "Closed by hand" in (await client.get("/gaps/c1")).text
-    assert "To be written." not in (await client.get("/gaps/c1")).text
 
 
 # --- command line --------------------------------------------------------------------------------
@@ -118,11 +91,11 @@ async def test_the_pages_show_it_and_change_it(
 def test_the_command_lists_shows_plans_suggests_and_asks(
     runner: CliRunner, home: Path, town: Path, tmp_path: Path
 ) -> None:
-    run(runner, "add", str(town), "-c", "town")
-    assert "No gaps" in run(runner, "gaps")
-    run(runner, "ask", KEEPER)
-    run(runner, "ask", KEEPER)
-    (one,) = json.loads(run(runner, "--json", "gaps"))["items"]
+    printed(runner, "add", str(town), "-c", "town")
+    assert "No gaps" in printed(runner, "gaps")
+    printed(runner, "ask", KEEPER)
+    printed(runner, "ask", KEEPER)
+    (one,) = json.loads(printed(runner, "--json", "gaps"))["items"]
     assert (one["id"], one["asked"]) == ("c1", 2)
     assert "declined" in run(runner, "gaps", "c1")
     assert "planned: 1" in run(runner, "gaps", "c1", "--set", "planned")

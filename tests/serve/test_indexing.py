@@ -12,13 +12,11 @@ from typer.testing import CliRunner
 
 from wellread import kb as kb_module
 from wellread.config import EmbeddingSettings
-from wellread.errors import ModelError
 from wellread.ingest import reindex as reindexing
-from wellread.ingest.reindex import OnReindexProgress, ReindexProgress, ReindexReport
+from wellread.ingest.reindex import OnReindexProgress, ReindexReport
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Embedder
 from wellread.serve.cli import app
-from wellread.store.catalogue.documents.reindexing import Extent, LiveIndex
 from wellread.testing.embedding import ReadableEmbedder
 
 NOTICE = "the settings ask for"
@@ -84,28 +82,6 @@ def test_commands_go_on_and_say_that_the_index_is_another(home: Path) -> None:
     assert NOTICE in err
 
 
-def test_an_embedder_that_does_not_open_is_said_and_stops_nobody(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def opened(settings: EmbeddingSettings, folder: Path) -> Embedder:
-        if settings.backend == "static":
-            raise ModelError("no static model")
-        return ReadableEmbedder(SIZES[settings.backend])
-
-    settings_say(home, "embedding: {backend: static}")
-    monkeypatch.setattr(kb_module, "open_embedder", opened)
-    code, out, err = run("search", "ferry")
-    assert code == 0
-    assert "Osprey" in out
-    assert NOTICE in err
-    with open_kb(home, overrides={"embedding": {"backend": "local"}}) as kb:
-        # A home that does not know how it was made.
-        kb.catalogue.reindexing.switch(LiveIndex(fingerprint=kb.live().fingerprint))
-    code, _, err = run("collections")
-    assert code == 0
-    assert "no static model" in err
-
-
 def test_reindex_follows_the_settings(home: Path, niceness: list[int]) -> None:
     settings_say(home, "embedding: {backend: static}\nchunking: {tokens: 20}")
     code, out, err = run("reindex")
@@ -121,14 +97,6 @@ def test_reindex_follows_the_settings(home: Path, niceness: list[int]) -> None:
     code, out, _ = run("reindex")
     assert code == 0
     assert "Nothing to do" in out
-
-
-def progress(passages: int) -> ReindexProgress:
-    return ReindexProgress(
-        total=Extent(documents=3, passages=9, characters=100),
-        done=Extent(documents=1, passages=3, characters=30),
-        passages=passages,
-    )
 
 
 def test_cancelled_and_interrupted_say_how_to_go_on(

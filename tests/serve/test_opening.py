@@ -14,7 +14,7 @@ from wellread.identity import document_id
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
 from wellread.serve.cli import app
-from wellread.serve.features.kept_answers import AROUND, opened_body
+from wellread.serve.features.kept_answers import opened_body
 from wellread.values.answers import Answer, Question
 
 FERRY_QUESTION = "When does the ferry leave the harbour every morning?"
@@ -84,27 +84,3 @@ async def test_a_changed_source_is_not_shown_as_if_it_were_the_same(
     kb.catalogue.remove_documents([document_id("town", path.as_uri())])
     with pytest.raises(RequestError, match="changed or gone"):
         opened_body(kb, given, 1)
-
-
-@pytest.mark.parametrize(
-    "filler", ["wörter und so ", "長い文章が続く。", "x"], ids=["words", "none", "one"]
-)
-async def test_a_long_source_is_cut_at_words_where_it_has_any(
-    kb: KnowledgeBase, tmp_path: Path, filler: str
-) -> None:
-    sentence = "The lighthouse keeper paints the lantern room every spring."
-    path = tmp_path / "note.txt"
-    around = filler * (2 * AROUND // len(filler))
-    path.write_text(f"{around}.\n\n{sentence}\n\n{around}", encoding="utf-8")
-    add(kb, [str(path)], collection="town")
-    given = await ask(kb, "When does the lighthouse keeper paint the lantern room?")
-    opened = opened_body(kb, given, 1)
-    assert opened.quote == sentence
-    document = kb.catalogue.document(given.citations[0].document_id)
-    assert document is not None
-    assert opened.before + opened.quote + opened.after in document.text
-    for side in (opened.before, opened.after):
-        assert AROUND // 2 < len(side) <= AROUND
-    if " " in filler:
-        assert opened.before.split()[0] in filler.split()
-        assert opened.after.split()[-1] in filler.split()

@@ -35,10 +35,6 @@ def cited_text(page: Page) -> str:
     return "".join(piece.text for block in page.blocks for piece in block.pieces if piece.cited)
 
 
-def labels(page: Page) -> list[str]:
-    return [mark.label for block in page.blocks for mark in block.landmarks]
-
-
 TEXTS = st.text(min_size=1, max_size=60)
 
 
@@ -72,34 +68,6 @@ def test_no_character_is_lost_or_added_and_exactly_the_span_is_marked(
     assert cited_text(page) == span.of(doc.text)
     firsts = [piece for block in page.blocks for piece in block.pieces if piece.first]
     assert len(firsts) == (1 if len(span) else 0)
-
-
-def test_a_page_is_announced_once_however_many_boxes_it_has() -> None:
-    marks = [
-        PageMark(start=0, end=4, page=1),
-        PageMark(start=4, end=8, page=1),
-        PageMark(start=8, end=12, page=2),
-    ]
-    page = page_of(document("aaaabbbbcccc", *marks), Span(start=6, end=10))
-    assert labels(page) == ["p. 1", "p. 2"]
-    assert [[piece.text for piece in block.pieces] for block in page.blocks] == [
-        ["aaaabb", "bb"],
-        ["cc", "cc"],
-    ]
-    assert page.locator is not None
-    assert page.locator.label == "p. 1"
-
-
-def test_speech_shows_every_change_of_speaker_and_the_time_now_and_then() -> None:
-    times = [TimeMark(start=place, end=place + 1, begin=10.0 * place) for place in range(8)]
-    turns = [
-        SpeakerMark(start=0, end=2, speaker="Ana"),
-        SpeakerMark(start=2, end=8, speaker="Ben"),
-    ]
-    page = page_of(document("abcdefgh", *times, *turns, media_url="https://v.example/x"), None)
-    assert labels(page) == ["00:00 · Ana", "00:20 · Ben", "00:50"]
-    links = [mark.link for block in page.blocks for mark in block.landmarks]
-    assert links == [f"https://v.example/x?t={second}s" for second in (0, 20, 50)]
 
 
 def test_only_web_links_are_offered() -> None:

@@ -122,7 +122,7 @@ def hook(event, args, at=[os.environ["INTERRUPTED_AT"]]):
 
 sys.addaudithook(hook)
 """
-STARTS = (*(("typer", "ask"), ("fastapi", "serve"), ("a thread", "ask")),)
+STARTS = (("typer", "ask"), ("fastapi", "serve"), ("a thread", "ask"))
 
 
 @pytest.mark.parametrize(("moment", "command"), STARTS)

@@ -40,16 +40,3 @@ def test_all_files_are_read_long_before_the_run_is_done() -> None:
     assert "\u2501" in bar  # done
     assert bar.count("\u2501") < 24  # and more to do
     assert "about 0:00:0" in shown
-
-
-def test_a_log_has_no_line_twice() -> None:
-    lines = told([*[at(10, 100)] * 10, at(10, 200), *[at(10, 300)] * 3], terminal=False)
-    parts = [line.split(" · ")[:2] for line in lines.splitlines()]
-    assert [each[0] for each in parts] == ["10 of 10 files read"] * 3
-    assert [each[1].partition(" passages")[0] for each in parts] == [
-        "100 of 300",
-        "200 of 300",
-        "300 of 300",
-    ]
-    assert "left" in lines.splitlines()[0]
-    assert "left" not in lines.splitlines()[-1]

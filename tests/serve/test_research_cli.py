@@ -20,9 +20,7 @@ from typer.testing import CliRunner
 from wellread.config import ResearchSettings
 from wellread.errors import StoreError
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.research.research import usual_limits
 from wellread.serve.cli import app, research_cli
-from wellread.serve.features.researching import short_limits
 from wellread.store.catalogue.asking.research_records import ResearchRun
 from wellread.testing.embedding import ReadableEmbedder
 
@@ -104,18 +102,6 @@ def test_a_small_plan_is_followed_unasked_and_a_big_one_waits(
     assert len(kept(home)) == 2
 
 
-def test_the_plan_alone(runner: CliRunner, home: Path) -> None:
-    code, out, _ = run(runner, ASKED, "--plan")
-    assert code == 0
-    assert "anchors" in out
-    code, out, _ = run(runner, ASKED, "--plan", "--json")
-    body = json.loads(out)
-    assert [one["kind"] for one in body["facets"]] == ["question", "side", "side"]
-    assert (body["model"], body["cost"], body["priced"]) == ("", 0.0, True)
-    assert body["searches"] >= 3
-    assert kept(home) == []
-
-
 def test_json_is_the_report_and_events_are_lines(runner: CliRunner) -> None:
     code, out, err = run(runner, ASKED, "--json")
     assert (code, err) == (0, "")
@@ -133,40 +119,6 @@ def test_json_is_the_report_and_events_are_lines(runner: CliRunner) -> None:
     assert lines[-1]["event"] == "report"
     assert lines[-1]["data"]["id"] == lines[0]["data"]["id"]
     assert lines[-1]["data"]["answer"]["answer"] == report["answer"]["answer"]
-
-
-def test_limits_and_filters_are_passed_on(runner: CliRunner, home: Path) -> None:
-    words = ("--rounds", "2", "--seconds", "9", "--dollars", "0.5")
-    scope = ("--topic", "harbour", "--speaker", "Ben Reed", "--from", "2026-01", "--to", "2026-12")
-    code, out, _ = run(runner, ASKED, *words, "-c", "harbour", "--json")
-    report = json.loads(out)
-    assert code == 0
-    assert report["rounds"] <= 2
-    run(runner, ASKED, *scope)
-    scoped, limited = kept(home)
-    limits = limited.request.limits
-    assert (limits.rounds, limits.seconds, limits.dollars) == (2, 9, 0.5)
-    filters = scoped.request.question.filters
-    assert (filters.collections, filters.speakers) == (("harbour",), ("Ben Reed",))
-    assert filters.published_from is not None
-    assert run(runner, ASKED, "-c", "sea")[0] == 1
-    assert run(runner, ASKED, "--rounds", "11")[0] == 2
-
-
-def test_runs_are_listed_and_shown(runner: CliRunner) -> None:
-    assert "Nothing was researched yet" in run(runner, "--list")[1]
-    _, first, _ = run(runner, ASKED)
-    _, listed, _ = run(runner, "--list")
-    (name,) = RUN.findall(listed)
-    assert re.search(rf"{name} .* done ", listed)
-    assert run(runner, "--show", name[:10])[1] == first
-    assert run(runner, "--show", "last")[1] == first
-    (row,) = json.loads(run(runner, "--list", "--json")[1])["items"]
-    assert (row["id"], row["state"], row["question"]) == (name, "done", ASKED)
-    shown = json.loads(run(runner, "--show", name, "--json")[1])
-    assert shown["report"]["id"] == name
-    code, _, err = run(runner, "--show", "run_nothing")
-    assert (code, "there is no research 'run_nothing'" in err) == (1, True)
 
 
 @pytest.fixture
@@ -200,18 +152,6 @@ def test_ctrl_c_stops_and_the_run_goes_on_later(
     assert f"id: {name}\nstate: interrupted" in run(runner, "--show", name)[1]
     code, out, _ = run(runner, "--resume", name)
     assert (code, "there was nothing more to look for" in out) == (0, True)
-
-
-@pytest.mark.usefixtures("interruptible")
-def test_a_run_that_nobody_works_on_is_cancelled_at_once(
-    runner: CliRunner, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ResearchSettings, "side_by_side", 1)
-    interrupting(SearchGate(monkeypatch, free=1))
-    run(runner, ASKED)
-    code, out, _ = run(runner, "--cancel", "last")
-    assert (code, "is cancelled" in out) == (0, True)
-    assert kept(home)[0].state == "cancelled"
 
 
 def test_a_run_at_work_is_asked_to_stop_and_taken_up_by_nobody_else(
@@ -320,14 +260,3 @@ def test_ask_in_deep_mode_is_a_short_research(runner: CliRunner, home: Path) -> 
     ]
     assert ask(runner, ASKED, "--mode", "deep", "--explain")[0] == 1
     assert ask(runner, ASKED, "--mode", "deep", "--sources-only")[0] == 1
-
-
-def test_lower_limits_of_the_settings_hold_for_short_ones_too(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("WELLREAD_RESEARCH_ROUNDS", "1")
-    monkeypatch.setenv("WELLREAD_RESEARCH_SEARCHES", "7")
-    with open_kb(home, embedder=ReadableEmbedder()) as kb:
-        short = short_limits(kb)
-        assert (short.rounds, short.seconds, short.searches) == (1, 20.0, 7)
-        assert usual_limits(kb).seconds == 60.0

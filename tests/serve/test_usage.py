@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 
-import httpx
 import pytest
+from tests.serve.conftest import client_of
 from typer.testing import CliRunner
 
 from wellread.kb import open_kb
@@ -44,32 +43,11 @@ def run(home: Path, *args: str, daily: str = "") -> str:
     return result.stdout
 
 
-def test_the_table_has_a_line_for_each_purpose_and_model(spent: Path) -> None:
-    lines = run(spent, daily="1").splitlines()
-    today = datetime.now(UTC).date().isoformat()
-    assert lines[1].split() == [
-        today, "answer", "gpt-4o-mini", "openai", "2", "1", "4,000", "200", "0.75", "yes",
-    ]  # fmt: skip
-    assert "text-embedding-3-small" in lines[2]
-    assert lines[3].split()[-1] == "0.00"
-    assert lines[4] == "4 calls in 30 days, 13,090 tokens read, 209 written, $1.25"
-    assert "unknown price" in lines[5]
-    # Reading material in is not paid from it.
-    assert lines[6] == "Budget of the day (UTC): $0.25 of $1.00 left"
-
-
-def test_a_price_of_nothing_is_a_price(spent: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in (("MODEL", "small"), ("INPUT_PRICE", "0"), ("OUTPUT_PRICE", "0")):
-        monkeypatch.setenv(f"WELLREAD_GENERATION_{name}", value)
-    assert "unknown price" not in run(spent)
-
-
 async def test_the_command_and_the_route_say_the_same(spent: Path) -> None:
     told = json.loads(run(spent, "--json", "--days", "3", daily="1"))
     overrides = {"budget": {"daily": 1.0}}
     with open_kb(spent, overrides=overrides, embedder=ReadableEmbedder()) as kb:
-        transport = httpx.ASGITransport(app=create_app(kb))
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        async with client_of(create_app(kb)) as client:
             answered = await client.get("/api/usage", params={"days": 3})
             refused = await client.get("/api/usage", params={"days": 0})
     assert answered.status_code == 200

@@ -22,7 +22,7 @@ from wellread.models.base import ModelUsage, Prompt, TextDelta
 from wellread.serve.server.app import create_app
 from wellread.serve.web.runs import MOST_RUNNING, AskRun, AskRuns
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.values.answers import FinalEvent, Question, TokenEvent
+from wellread.values.answers import FinalEvent, TokenEvent
 
 BASE_URL = "http://127.0.0.1"
 ASKED = "How much was the ferry Osprey bought for?"
@@ -285,20 +285,6 @@ async def test_too_many_questions_at_once_are_refused(client: httpx.AsyncClient)
     assert reply.status_code == 429
     assert int(reply.headers["retry-after"]) > 0
     assert "Wait until one is done" in reply.text
-
-
-async def test_a_failed_model_is_told_with_what_to_do(
-    app: FastAPI, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(_kb: KnowledgeBase, _question: Question) -> object:
-        raise RuntimeError("a defect")
-
-    monkeypatch.setattr("wellread.serve.web.runs.answer", broken)
-    page = await begin(client)
-    told = events_in((await client.get(f"{urlsplit(page).path}/events")).text)[-1]
-    assert told[1] == "ended"
-    assert told[2]["problem"]["error"] == "internal"
-    assert "Failed" in (await client.get(page)).text
 
 
 @pytest.mark.parametrize(

@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
 import httpx
 import lxml.html
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from tests.serve.conftest import BASE_URL
+from tests.serve.conftest import client_of
 
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.server.app import create_app
-from wellread.serve.web.charts import bar_chart
 from wellread.serve.web.neighbourhoods import (
-    NODE_HEIGHT,
-    NODE_WIDTH,
-    Neighbourhood,
-    Node,
-    drawing_of,
     neighbourhood,
 )
 from wellread.testing.embedding import ReadableEmbedder
@@ -41,8 +32,7 @@ HOSTILE = '<img src=x onerror="alert(1)">'
 
 
 def over(kb: KnowledgeBase) -> httpx.AsyncClient:
-    transport = httpx.ASGITransport(create_app(kb), raise_app_exceptions=False)
-    return httpx.AsyncClient(transport=transport, base_url=BASE_URL)
+    return client_of(create_app(kb))
 
 
 @pytest.fixture
@@ -179,29 +169,6 @@ async def test_a_hit_shows_where_it_stands_and_why_it_was_found(
         assert f"score {one['score']:.3f}" in words(hit)
 
 
-async def test_the_list_goes_on_with_the_same_search(harbour: httpx.AsyncClient) -> None:
-    limits: dict[str, Any] = {"collection": ["harbour", "harbour"], "author": ""}
-    found = await page(harbour, "/search", query="ferry engine", limit=1, **limits)
-    (after,) = found.xpath("//nav[@class='pager']/a[text()='Further results']/@href")
-    assert ("collection=harbour&collection=harbour" in after, "author" in after) == (True, False)
-    second = await page(harbour, f"/search{after}")
-    whole = await got(harbour, "/api/search", query="ferry engine", topic="harbour", limit=2)
-    assert texts(second, "//ol[@class='list']//h2") == [whole["results"][1]["title"]]
-    (before,) = second.xpath("//nav[@class='pager']/a[text()='Results before']/@href")
-    assert texts(await page(harbour, f"/search{before}"), "//ol//h2") == texts(found, "//ol//h2")
-
-
-async def test_an_entity_shows_who_names_it(harbour: httpx.AsyncClient) -> None:
-    body = await got(harbour, "/api/entities/Osprey")
-    found = await page(harbour, "/entities/Osprey")
-    assert body["mentions"]
-    assert texts(found, "//ul[@class='list']//blockquote") == [
-        " ".join(one["quote"].split()) for one in body["mentions"]
-    ]
-    assert texts(found, "//blockquote/mark") == [one["name"] for one in body["mentions"]]
-    assert "also called the white ferry" in words(found)
-
-
 # --- hostile material --------------------------------------------------------------------------
 
 
@@ -240,42 +207,7 @@ async def test_what_the_material_says_is_shown_and_not_run(
 # --- charts ------------------------------------------------------------------------------------
 
 
-@given(st.lists(st.integers(0, 5_000), min_size=1, max_size=1_000))
-def test_bars_are_as_high_as_their_counts_and_stand_apart(counts: list[int]) -> None:
-    chart = bar_chart([(str(place), count) for place, count in enumerate(counts)])
-    if not any(counts):
-        assert chart is None
-        return
-    assert chart is not None
-    assert [stack.total for stack in chart.stacks] == counts
-    assert chart.highest is not None
-    assert chart.highest.total == max(counts)
-    for stack in chart.stacks:
-        assert len(stack.pieces) == (stack.total > 0)
-        assert 0 <= stack.x < stack.x + stack.width <= chart.width
-    for one, other in pairwise(chart.stacks):
-        assert one.x + one.width < other.x + 0.02
-
-
 # --- the drawing of a neighbourhood ------------------------------------------------------------
-
-
-@given(st.integers(1, 59), st.integers(0, 59))
-def test_no_two_nodes_overlap(near: int, far: int) -> None:
-    steps = [0, *[1] * near, *[2] * min(far, 59 - near)]
-    nodes = tuple(
-        Node(id=str(number), title="A long name of a thing", type="", known=True, steps=step)
-        for number, step in enumerate(steps)
-    )
-    drawing = drawing_of(Neighbourhood(collection="c", nodes=nodes, edges=(), left_out=0))
-    assert drawing is not None
-    assert len(drawing.nodes) == len(nodes)
-    for one, other in combinations(drawing.nodes, 2):
-        apart = abs(one.left - other.left), abs(one.top - other.top)
-        assert apart[0] >= NODE_WIDTH or apart[1] >= NODE_HEIGHT
-    for one in drawing.nodes:
-        assert 0 <= one.left <= drawing.width - NODE_WIDTH
-        assert 0 <= one.top <= drawing.height - NODE_HEIGHT
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import httpx
 import pytest
-from fastapi import FastAPI
 from tests.serve.accounts.conftest import OUR_PAGE, Visitor, signed_in
 
 from wellread.kb import KnowledgeBase
@@ -64,22 +63,6 @@ async def test_without_the_setting_no_proxy_is_believed(
     async with behind(kb, "127.0.0.1", names=("wellread.example",)) as client:
         await signed_in(client, "rea")
     assert accounts.audit.newest()[0].address == "127.0.0.1"
-
-
-async def test_a_name_that_is_not_the_servers_is_refused(
-    kb: KnowledgeBase, accounts: Accounts
-) -> None:
-    async with behind(kb, PROXY, names=("other.example",)) as client:
-        refused = await client.get("/sign-in")
-        assert refused.status_code == 421
-        assert "serve.names" in refused.text
-
-
-async def test_readiness_ends_before_the_server_does(server: FastAPI, visitor: Visitor) -> None:
-    async with visitor() as client:
-        assert (await client.get("/healthz")).status_code == 200
-        server.state.stopping = True
-        assert (await client.get("/healthz")).status_code == 503
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from unittest.mock import AsyncMock
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
 import httpx
@@ -268,25 +267,6 @@ async def test_a_provider_that_fails_or_refuses_is_told_at_the_door(
         assert (page.status_code, "identity provider" in page.text) == (status, True)
         sent = await client.post("/sign-in", data={"name": "rea", "password": SECRET})
         assert sent.status_code == 303  # a password still does
-
-
-@pytest.mark.parametrize("stack", ["httpx", "httpx2"])
-async def test_a_lost_connection_is_told_whichever_library_lost_it(
-    visitor: Visitor, monkeypatch: pytest.MonkeyPatch, stack: str
-) -> None:
-    lost = AsyncMock(side_effect=pytest.importorskip(stack).ConnectError("lost"))
-    monkeypatch.setattr("authlib.integrations.httpx_client.AsyncOAuth2Client.fetch_token", lost)
-    async with visitor() as client:
-        assert (await through(client)).status_code == 502
-
-
-async def test_who_says_no_at_the_provider_is_told_so(visitor: Visitor) -> None:
-    async with visitor() as client:
-        sent = await client.get("/sign-in/oidc")
-        state = dict(parse_qsl(urlsplit(sent.headers["location"]).query))["state"]
-        back = {"error": "access_denied", "state": state}
-        page = await client.get("/sign-in/oidc/callback", params=back)
-        assert (page.status_code, "access_denied" in page.text) == (401, True)
 
 
 def test_a_provider_without_tls_or_a_name_is_refused() -> None:

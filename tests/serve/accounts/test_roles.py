@@ -49,16 +49,6 @@ async def test_a_role_is_held_to_the_table_of_rules(visitor: Visitor, name: str,
             assert "Your role" in response.text
 
 
-async def test_a_reader_sees_no_links_to_what_is_refused(visitor: Visitor) -> None:
-    async with visitor("rea") as client:
-        page = (await client.get("/library")).text
-        assert 'href="/preferences"' in page
-        for path in ("/usage", "/figures"):
-            assert f'href="{path}"' not in page
-    async with visitor("root") as client:
-        assert 'href="/usage"' in (await client.get("/library")).text
-
-
 async def test_an_editor_changes_what_is_open_to_them_and_reads_no_files(
     visitor: Visitor, kb: KnowledgeBase
 ) -> None:

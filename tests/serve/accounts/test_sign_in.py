@@ -14,6 +14,7 @@ from fastapi import FastAPI, Request
 from sqlalchemy import update
 from starlette import types as asgi
 from tests.serve.accounts.conftest import BASE_URL, SECRET, Visitor, program, signed_in
+from tests.serve.conftest import client_of
 
 from wellread.identity import EVERYTHING, LOCAL
 from wellread.kb import KnowledgeBase
@@ -237,8 +238,7 @@ async def test_where_others_come_nobody_is_let_in_without_users(kb: KnowledgeBas
 
 
 async def test_the_first_user_shuts_the_door_of_a_running_server(kb: KnowledgeBase) -> None:
-    transport = httpx.ASGITransport(create_app(kb), raise_app_exceptions=False)
-    async with httpx.AsyncClient(transport=transport, base_url=BASE_URL) as client:
+    async with client_of(create_app(kb)) as client:
         assert (await client.get("/api/documents")).status_code == 200
         kb.catalogue.accounts.users.add("root", "admin", SECRET)
         assert (await client.get("/api/documents")).status_code == 401

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from tests.serve.conftest import client_of
 from typer.testing import CliRunner
 
 from wellread.ingest.run import add
@@ -31,9 +32,7 @@ def told(home: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 async def client(told: Path) -> AsyncIterator[tuple[httpx.AsyncClient, KnowledgeBase]]:
     with open_kb(told, embedder=ReadableEmbedder()) as kb:
-        transport = httpx.ASGITransport(app=create_app(kb))
-        base = "http://127.0.0.1"
-        async with httpx.AsyncClient(transport=transport, base_url=base) as opened:
+        async with client_of(create_app(kb)) as opened:
             yield opened, kb
 
 

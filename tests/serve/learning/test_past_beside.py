@@ -10,13 +10,12 @@ from typing import Any
 
 import httpx
 import pytest
-from typer.testing import CliRunner
+from tests.serve.conftest import client_of
 
 from wellread.ask.answer import answer, final
 from wellread.identity import sentence_hash
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.serve.cli import app
 from wellread.serve.server.app import create_app
 from wellread.store.catalogue.feedback_records import FeedbackMark
 from wellread.store.schema.stored_values import Feedback, SentenceRating
@@ -73,8 +72,7 @@ async def client(kb: KnowledgeBase) -> AsyncIterator[httpx.AsyncClient]:
 
 
 def reaching(kb: KnowledgeBase) -> httpx.AsyncClient:
-    transport = httpx.ASGITransport(create_app(kb), raise_app_exceptions=False)
-    return httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1")
+    return client_of(create_app(kb))
 
 
 async def told(client: httpx.AsyncClient, **fields: Any) -> dict[str, Any]:
@@ -139,13 +137,6 @@ async def test_a_model_that_writes_is_told_of_them_instead(filled: Path) -> None
     assert body["similar"] == []
 
 
-async def test_switched_off_there_are_none(filled: Path) -> None:
-    off = SURE | {"features": {"similar_questions": False}}
-    with open_kb(filled, overrides=off, embedder=ReadableEmbedder()) as kb:
-        async with reaching(kb) as client:
-            assert (await told(client))["similar"] == []
-
-
 async def test_what_is_flagged_is_left_out(kb: KnowledgeBase) -> None:
     said = sentence_hash(KEPT)
     rating = SentenceRating(sentence=0, content=said, harmful=True)
@@ -184,17 +175,6 @@ async def test_an_expired_one_is_shown_as_expired_and_never_as_verified(
     [one] = [each for each in similar if each["answerId"] == known]
     assert one["expired"]
     assert one["verified"] is False
-
-
-def test_the_command_prints_a_short_block(runner: CliRunner, filled: Path) -> None:
-    done = runner.invoke(app, ["ask", ASKED, "--topic", "library"])
-    assert done.exit_code == 0, done.output
-    flat = " ".join(done.stdout.split())
-    assert f"Asked before: {ASKED} (verified: the same question; rated 60 of 100)" in flat
-    why = "(similar, not verified; rated 5 of 100)"
-    assert f"Asked before: {TURNED} {why} More than a week." in flat
-    body = json.loads(runner.invoke(app, ["ask", ASKED, "--topic", "library", "--json"]).stdout)
-    assert [one["verified"] for one in body["similar"]] == [True, False]
 
 
 async def test_the_page_shows_them_and_not_the_answer_itself(kb: KnowledgeBase) -> None:

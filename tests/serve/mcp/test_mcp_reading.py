@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from mcp import Client
-from mcp.shared.exceptions import MCPError
 from tests.serve.mcp.conftest import chronicle, text_of
 
 from wellread.ingest.run import add
@@ -83,12 +82,6 @@ async def test_what_is_not_there_is_said_with_what_is(
         result = await client.call_tool("fetch", arguments)
     assert result.is_error
     assert said in text_of(result)
-
-
-async def test_an_unknown_tool_is_an_error_of_the_protocol(client: Client) -> None:
-    async with client:
-        with pytest.raises(MCPError, match=r"no tool 'delete'; there are search, fetch"):
-            await client.call_tool("delete", {})
 
 
 # --- opening ---------------------------------------------------------------------------------

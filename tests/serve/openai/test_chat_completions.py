@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
+from tests.serve.conftest import client_of
 from tests.serve.openai.conftest import (
     COST,
     LENIENT,
@@ -54,14 +55,6 @@ async def test_a_completion_has_openai_s_form_and_the_proof_beside_it(
     assert {"data_gaps", "conflicts", "id", "session_id"} <= set(proof)
 
 
-async def test_the_link_to_the_proof_opens_the_kept_answer(client: httpx.AsyncClient) -> None:
-    body = (await complete(client, COST)).json()
-    content = body["choices"][0]["message"]["content"]
-    assert content.endswith(f"[proof]({BASE_URL}/answers/{body['wellread']['id']})")
-    assert (await client.get(f"/answers/{body['wellread']['id']}")).status_code == 200
-    assert (await client.get(body["citations"][0].removeprefix(BASE_URL))).status_code == 200
-
-
 async def test_a_stream_says_the_same_as_the_whole(client: httpx.AsyncClient) -> None:
     whole = (await complete(client, COST)).json()
     response = await complete(client, COST, stream=True, stream_options={"include_usage": True})
@@ -98,14 +91,6 @@ async def test_earlier_messages_are_the_conversation(client: httpx.AsyncClient) 
     assert "it leaves at nine" in body["choices"][0]["message"]["content"]
     assert body["choices"][0]["message"]["content"].startswith("*Understood as: ")
     assert proof["session_id"] == first["wellread"]["session_id"]
-
-
-async def test_turns_of_another_program_count_too(client: httpx.AsyncClient) -> None:
-    said = [user("What is the ferry Osprey?"), assistant("A boat."), user("When does it leave?")]
-    proof = (await complete(client, said)).json()["wellread"]
-    assert "Osprey" in proof["standalone"]
-    alone = (await complete(client, "When does it leave?")).json()["wellread"]
-    assert alone["standalone"] == ""
 
 
 async def test_a_model_s_name_is_a_hard_border(client: httpx.AsyncClient) -> None:
@@ -177,8 +162,7 @@ async def test_what_a_model_writes_is_streamed_when_it_is_checked(scripted_home:
     model = ScriptedModel([draft])
     embedder = ReadableEmbedder()
     with open_kb(scripted_home, overrides=LENIENT, embedder=embedder, model=model) as kb:
-        transport = httpx.ASGITransport(create_app(kb))
-        async with httpx.AsyncClient(transport=transport, base_url=BASE_URL) as client:
+        async with client_of(create_app(kb)) as client:
             response = await complete(client, COST, stream=True)
     chunks = chunks_of(response.text)
     deltas = [one["choices"][0]["delta"] for one in chunks]
@@ -198,8 +182,7 @@ async def test_markers_are_numbered_links_whatever_the_style_is(
 ) -> None:
     overrides: dict[str, dict[str, Any]] = {"citations": {"style": style}}
     with open_kb(scripted_home, overrides=overrides, embedder=ReadableEmbedder()) as kb:
-        transport = httpx.ASGITransport(create_app(kb))
-        async with httpx.AsyncClient(transport=transport, base_url=BASE_URL) as client:
+        async with client_of(create_app(kb)) as client:
             for question in (COST, ROOF, "What does the café's sign say?"):
                 body = (await complete(client, question)).json()
                 message = body["choices"][0]["message"]

@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.serve.conftest import client_of
 from tests.serve.openai.conftest import COST, complete, user
 
 from wellread.errors import BudgetError, ModelTimeoutError
@@ -114,8 +115,7 @@ async def test_other_hosts_and_pages_are_refused_in_the_same_form(
 async def test_where_asking_is_off_nothing_is_asked(scripted_home: Path) -> None:
     overrides = {"qa": {"enabled": False}}
     with open_kb(scripted_home, overrides=overrides, embedder=ReadableEmbedder()) as kb:
-        transport = httpx.ASGITransport(create_app(kb))
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        async with client_of(create_app(kb)) as client:
             reply = await complete(client, "x")
             assert reply.status_code == 403
             error = shaped(reply)

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 from tests.doubles.obedient import ObedientModel
+from tests.serve.conftest import client_of
 from tests.serve.openai.conftest import LENIENT, assistant, chunks_of, complete, user
 from tests.serve.openai.test_answer_markdown import links_of
 
@@ -42,8 +43,7 @@ async def client(
     embedder = ReadableEmbedder()
     with open_kb(tmp_path / "home", overrides=LENIENT, embedder=embedder, model=model) as kb:
         add(kb, [str(tmp_path / "mjosa.md")], collection="lakes")
-        transport = httpx.ASGITransport(create_app(kb))
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as opened:
+        async with client_of(create_app(kb)) as opened:
             yield opened
     if model is not None:
         assert model.obeyed
