@@ -6,7 +6,6 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,7 +20,7 @@ from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.text.sentences import sentence_spans
 from wellread.types import Span
-from wellread.values.answers import NOBODY, RELAXED, Evidence, Question, Verdict, VerdictName
+from wellread.values.answers import NOBODY, RELAXED, Question, Verdict, VerdictName
 
 TEXTS = [
     " ".join(f"Sentence {number} of text {text} tells of the harbour." for number in range(40))

@@ -100,8 +100,6 @@ def test_a_no_is_said_only_where_no_passage_holds_the_words(kb: KnowledgeBase) -
     assert rows(look(kb, "Are there any papers about zeppelins?")) == []
 
 
-
-
 def within(question: str, words: str, year: int) -> Analysis:
     """The question with ``words`` of it read as a year."""
     span = Span(start=question.index(words), end=question.index(words) + len(words))
@@ -147,5 +145,3 @@ def test_a_question_for_more_than_that_is_left_to_the_passages(
     kb: KnowledgeBase, question: str
 ) -> None:
     assert look(kb, question) is None
-
-

@@ -242,8 +242,6 @@ def test_the_askers_filters_hold_for_the_answers(kb: KnowledgeBase) -> None:
     assert names(found) == ["Kite song"]
 
 
-
-
 @pytest.mark.parametrize(
     "text",
     [

@@ -98,5 +98,3 @@ async def test_who_asks_for_nothing_is_not_searched_for_and_leaves_nothing(
     assert (len(kb.catalogue.answers()), len(kb.catalogue.gaps())) == before
     assert (given.citations, given.confidence.score, given.data_gaps) == ((), 0.0, ())
     assert "have enough information" not in given.text
-
-

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.serve import cli
-from wellread.serve.cli import COMMANDS, app, global_first, material_cli
+from wellread.serve.cli import COMMANDS, global_first, material_cli
 from wellread.serve.cli.ask_cli import QUESTIONS
 
 FERRY_QUESTION = "How much was the ferry Osprey bought for?"

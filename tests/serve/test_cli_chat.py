@@ -11,7 +11,7 @@ from tests.serve.conftest import run
 from typer.testing import CliRunner
 
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.serve.cli import app, chat_cli
+from wellread.serve.cli import chat_cli
 from wellread.serve.cli.ask_cli import told_answer
 from wellread.testing.embedding import ReadableEmbedder
 

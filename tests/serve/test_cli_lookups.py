@@ -53,14 +53,14 @@ def test_search_without_words_lists_the_newest(harbour: CliRunner) -> None:
     out = printed(harbour, "search", "--topic", "harbour", "--from", "2026", "--limit", "2")
     assert re.search(r"^1\. Ferry Osprey back in service.*article, 2026-03-20", out, re.MULTILINE)
     assert "the newest of 5" in out
-    assert "Nothing there within these limits." in run(harbour, "search", "--to", "2001")
+    assert "Nothing there within these limits." in printed(harbour, "search", "--to", "2001")
     assert "nothing to look for" in failed(harbour, "search")
     assert "similar: Ben Reed" in failed(harbour, "search", "x", "--speaker", "Ben Rede")
     assert "dimension=value" in failed(harbour, "search", "x", "--field", "food")
 
 
 def test_documents_and_media_are_listed_in_pages(harbour: CliRunner) -> None:
-    out = run(harbour, "show", "document", "--limit", "1")
+    out = printed(harbour, "show", "document", "--limit", "1")
     assert re.search(r"^2026-\S+ +article +harbour .* doc_[0-9a-f]{8} *$", out, re.MULTILINE)
     assert "1 of 9 (--limit)" in out
     body = told(harbour, "show", "document", "--kind", "article", "--language", "en")
@@ -73,7 +73,7 @@ def test_documents_and_media_are_listed_in_pages(harbour: CliRunner) -> None:
 
 
 def test_a_document_is_shown_with_facts_and_text(harbour: CliRunner) -> None:
-    out = run(harbour, "show", "document", "Handbook")
+    out = printed(harbour, "show", "document", "Handbook")
     assert re.search(r"^id: doc_[0-9a-f]+\nkind: page$", out, re.MULTILINE)
     assert "Ropes of pattern 6 hang in the shed on hook 6." in out
     assert told(harbour, "show", "document", "Handbook")["text"] in out
@@ -81,7 +81,7 @@ def test_a_document_is_shown_with_facts_and_text(harbour: CliRunner) -> None:
 
 
 def test_a_transcript_whole_or_in_part(harbour: CliRunner) -> None:
-    out = run(harbour, "show", "recording", "harbour meeting")
+    out = printed(harbour, "show", "recording", "harbour meeting")
     assert "4 of 4 turns" in out
     assert re.search(r"^00:06  Ben Reed *\nThe new engine is loud\. *$", out, re.MULTILINE)
     out = printed(
@@ -89,7 +89,7 @@ def test_a_transcript_whole_or_in_part(harbour: CliRunner) -> None:
     )
     assert "1 of 4 turns" in out
     assert "Ben Reed" not in out
-    assert "0 of " in run(harbour, "show", "recording", "captions", "--from", "1:00")
+    assert "0 of " in printed(harbour, "show", "recording", "captions", "--from", "1:00")
     body = told(harbour, "show", "recording", "harbour meeting", "--to", "0:05")
     assert [turn["speaker"] for turn in body["turns"]] == ["Ana Holm"]
     assert "MM:SS" in failed(harbour, "show", "recording", "harbour meeting", "--from", "noon")

@@ -13,7 +13,7 @@ from tests.serve.conftest import run
 from typer.testing import CliRunner
 
 from wellread.ingest.pipeline.job_log import Report
-from wellread.serve.cli import app, material_cli
+from wellread.serve.cli import material_cli
 from wellread.serve.features.home_and_jobs import ReportBody
 from wellread.serve.features.home_and_jobs import report_body as report_body_of
 from wellread.store.catalogue.run_logs import Jobs

@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 from wellread.ask.answer import answer, final
 from wellread.kb import KnowledgeBase
 from wellread.learning.asking_again import add
-from wellread.serve.cli import app
 from wellread.values.answers import Question
 
 KEEPER = "Who is the lighthouse keeper?"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.serve.features.timelines_shown import Unit, periods, unit_for
+from wellread.serve.features.timelines_shown import Unit, periods
 
 FIRST = datetime(2025, 12, 29, 9, 30, tzinfo=UTC)  # a Monday
 moments = st.datetimes(datetime(1990, 1, 1), datetime(2060, 1, 1), timezones=st.just(UTC))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from datetime import UTC, datetime
 
 import httpx
 
@@ -9,12 +11,33 @@ from wellread.kb import KnowledgeBase
 from wellread.values.calls import EMBED_PASSAGE, Call
 
 PAGE = {"accept": "text/html"}
+CALLS = (
+    Call(purpose="answer", provider="openai", model="gpt-4o-mini", input_tokens=4000,
+         output_tokens=200, cost=0.75, seconds=2.0),
+    Call(purpose="answer", provider="openai", model="gpt-4o-mini", error="answered 503"),
+    Call(purpose="judge", provider="localhost:1", model="small", input_tokens=90, output_tokens=9),
+    Call(purpose=EMBED_PASSAGE, provider="api.openai.com", model="text-embedding-3-small",
+         input_tokens=9000, cost=0.5),
+)  # fmt: skip
 
 
 async def page(client: httpx.AsyncClient, address: str) -> str:
     reply = await client.get(address, headers=PAGE)
     assert reply.status_code == 200, reply.text
     return reply.text
+
+
+def cells(html: str, label: str) -> list[list[str]]:
+    """The words in each cell of the body of the table in the region of that name."""
+    region = html.split(f'aria-label="{label}"')[1].split("</table>")[0].split("<tbody>")[1]
+    rows = re.findall(r"<tr.*?</tr>", region, re.S)
+    return [
+        [
+            " ".join(re.sub("<.*?>", " ", cell).split())
+            for cell in re.findall("<t[dh].*?</t[dh]>", row, re.S)
+        ]
+        for row in rows
+    ]
 
 
 # --- usage -----------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from markdown_it import MarkdownIt
 from wellread.ask.deliver.cite import marker
 from wellread.config import Style
 from wellread.serve.openai.answer_markdown import (
+    MOST_ROWS,
     AnswerMarkdown,
     address,
     earlier_turn,
@@ -28,6 +29,7 @@ from wellread.values.answers import (
     Confidence,
     Conflict,
     Sentence,
+    Table,
     Verdict,
     VerdictName,
     View,

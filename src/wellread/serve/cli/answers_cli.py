@@ -17,7 +17,6 @@ from wellread.ingest.remove import remove_conversation
 from wellread.kb import KnowledgeBase
 from wellread.learning.feedback_giving import (
     Imported,
-    as_csv,
     as_jsonl,
     give_feedback,
     import_feedback,
@@ -265,16 +264,12 @@ def _print_feedback(console: Console, body: Feedback) -> None:
 
 
 @feedback.command("export")
-def export_feedback(
-    context: typer.Context,
-    form: Annotated[FileForm, typer.Option("--format", help="Of the file.")] = "jsonl",
-) -> None:
-    """Write all feedback as JSON Lines or CSV to standard output."""
+def export_feedback(context: typer.Context) -> None:
+    """Write all feedback as JSON Lines to standard output."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        every = kb.catalogue.feedback.every()
-    text = as_csv(every) if form == "csv" else as_jsonl(every)
-    terminal.show({"format": form, "text": text}, lambda *_: typer.echo(text, nl=False))
+        text = as_jsonl(kb.catalogue.feedback.every())
+    terminal.show({"text": text}, lambda *_: typer.echo(text, nl=False))
 
 
 @feedback.command("import")
@@ -282,15 +277,14 @@ def import_file(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(help="A file that export wrote, or one like it.")],
 ) -> None:
-    """Take feedback from a file, CSV by its ending; status 1 when a line was refused."""
+    """Take feedback from a file of JSON Lines; status 1 when a line was refused."""
     terminal = terminal_of(context)
     try:
         text = file.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise RequestError(f"{file} is not UTF-8: {error}", hint="save it as UTF-8") from error
-    form: FileForm = "csv" if file.suffix.lower() == ".csv" else "jsonl"
     with terminal.open() as kb:
-        taken = import_feedback(kb, text, form=form, author=kb.asker.owner)
+        taken = import_feedback(kb, text, author=kb.asker.owner)
     terminal.show(taken, _print_imported)
     if taken.refused:
         raise typer.Exit(1)

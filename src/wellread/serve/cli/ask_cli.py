@@ -26,7 +26,7 @@ from wellread.serve.cli.answer_printing import (
     print_source,
 )
 from wellread.serve.cli.options import limited
-from wellread.serve.features.answer_forms import ExplainedResponse, explanation
+from wellread.serve.features.answer_forms import ExplainedResponse, Explanation
 from wellread.serve.features.answering import (
     answer_body,
     past_beside,

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from wellread.ask.aggregate.read.result import AggregateResult
 from wellread.ask.deliver.cite import flat, styled
 from wellread.ask.deliver.reply import notes_of
-from wellread.ask.retrieve.ranking import Dropped, Found, Retrieval
+from wellread.ask.retrieve.ranking import Found
 from wellread.kb import KnowledgeBase
 from wellread.serve.features.answering import AskResponse
 from wellread.serve.views import FACES, PlainShape, Shape
