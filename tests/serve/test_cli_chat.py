@@ -68,7 +68,7 @@ def test_ctrl_c_cancels_the_answer_and_not_the_talk(
         return answered(*given)
 
     monkeypatch.setattr(chat_cli, "told_answer", interrupted)
-    code, out, _ = run(runner, "chat", lines=f"{AGAIN}\n{FERRY}\n")
+    code, out, _ = run(runner, "chat", typed=f"{AGAIN}\n{FERRY}\n")
     assert code == 0
     assert "Cancelled." in out
     assert "2.6 million" in out

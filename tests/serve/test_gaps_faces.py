@@ -7,7 +7,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.serve.conftest import printed, run
+from tests.serve.conftest import printed
 from typer.testing import CliRunner
 
 from wellread.ask.answer import answer, final
@@ -96,19 +96,19 @@ def test_the_command_lists_shows_plans_suggests_and_asks(
     printed(runner, "ask", KEEPER)
     (one,) = json.loads(printed(runner, "--json", "gaps"))["items"]
     assert (one["id"], one["asked"]) == ("c1", 2)
-    assert "declined" in run(runner, "gaps", "c1")
-    assert "planned: 1" in run(runner, "gaps", "c1", "--set", "planned")
-    assert "planned" in run(runner, "gaps", "--status", "planned")
-    assert "No gaps" in run(runner, "gaps", "--status", "closed")
-    assert run(runner, "gaps", "c1", "--suggest").startswith("---\nid: ")
-    assert "To be written." in run(runner, "gaps", "1", "--suggest")
+    assert "declined" in printed(runner, "gaps", "c1")
+    assert "planned: 1" in printed(runner, "gaps", "c1", "--set", "planned")
+    assert "planned" in printed(runner, "gaps", "--status", "planned")
+    assert "No gaps" in printed(runner, "gaps", "--status", "closed")
+    assert printed(runner, "gaps", "c1", "--suggest").startswith("---\nid: ")
+    assert "To be written." in printed(runner, "gaps", "1", "--suggest")
     file = tmp_path / "lighthouse.md"
     file.write_text(LIGHTHOUSE, encoding="utf-8")
-    told = run(runner, "add", str(file), "-c", "town")
+    told = printed(runner, "add", str(file), "-c", "town")
     assert "Open questions asked again: 1, answered now: 1" in told
-    assert "No gaps" in run(runner, "gaps")
-    assert "ans_" in run(runner, "gaps", "1")
-    run(runner, "gaps", "c1", "--set", "open")
-    assert "ans_" in run(runner, "gaps", "c1", "--ask")
-    assert "asked" in run(runner, "gaps", "--patterns")
-    assert "re-ask" in run(runner, "jobs")
+    assert "No gaps" in printed(runner, "gaps")
+    assert "ans_" in printed(runner, "gaps", "1")
+    printed(runner, "gaps", "c1", "--set", "open")
+    assert "ans_" in printed(runner, "gaps", "c1", "--ask")
+    assert "asked" in printed(runner, "gaps", "--patterns")
+    assert "re-ask" in printed(runner, "jobs")

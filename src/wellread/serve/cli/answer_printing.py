@@ -6,13 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import zip_longest
 
 from markdown_it.token import Token
 from rich.console import Console
 from rich.markdown import Markdown
 from rich.padding import Padding
-from rich.table import Column
 from rich.text import Text
 from rich.theme import Theme
 
@@ -25,7 +23,6 @@ from wellread.serve.terminal import (
     SHORT_ID,
     print_facts,
     print_line,
-    right,
     shortened,
     table,
 )
@@ -45,7 +42,6 @@ from wellread.values.answers import (
 INDENT = 4
 LONGEST_QUOTE = 240
 LONGEST_CELL = 120
-LISTED, DROPPED = 5, 10  # candidates of each list, and what was not used, that are shown
 CITED, MARKED = "cited", "marked"  # the styles of a marker, and of what answers in a quotation
 
 _BANDS = {"high": "green", "medium": "yellow", "low": "red", "none": "red"}
@@ -329,7 +325,7 @@ def print_quotes(console: Console, answer: Answer) -> None:
 
 
 def print_explanation(console: Console, told: Explanation) -> None:
-    """Analysis, searches with their lists, what was used and dropped, and the paths."""
+    """Analysis, searches, what was used with its place in each list, and the paths."""
     print_facts(
         console,
         told,
@@ -346,20 +342,9 @@ def print_explanation(console: Console, told: Explanation) -> None:
             f"{name}: {value}" for name, value in filters_in_words(search.filters).items()
         )
         _print_list(console, f"Search {number}", [f"{search.purpose} [{within}]: {search.query}"])
-        lists = (
-            [f"{one.score:.3f} {told.titles.get(one.passage_id, '')}" for one in listed[:LISTED]]
-            for _, listed in search.lists
-        )
-        rows = enumerate(zip_longest(*lists, fillvalue=""), 1)
-        columns = [right("rank"), *(Column(name) for name, _ in search.lists)]
-        console.print(table(columns, ((str(place), *cells) for place, cells in rows)))
-        print_line(console, f"  joined: {search.fused}", "dim")
     for hit in told.found.hits:
         ranks = ", ".join(f"{place.name} #{place.rank}" for place in hit.ranks)
-        title = f"{hit.document.title}: {hit.marked}" if hit.marked else hit.document.title
-        _print_list(console, "Used", [f"{hit.score:.3f} ({ranks}) {title}"])
-    for dropped in told.dropped[:DROPPED]:
-        print_line(console, f"  dropped  {dropped.hit.document.title}: {dropped.why}", "dim")
+        _print_list(console, "Used", [f"{hit.score:.3f} ({ranks}) {hit.document.title}"])
     _print_list(console, "Path", told.paths)
     _print_list(console, "Note", told.notes)
     console.print()

@@ -117,20 +117,6 @@ def path_in_words(path: Path) -> str:
     return line
 
 
-def _titles(kb: KnowledgeBase, found: Found) -> dict[str, str]:
-    """Passage id to the title of its document."""
-    wanted = {
-        each.passage_id for look in found.traces for _, listed in look.lists for each in listed
-    }
-    passages = kb.catalogue.live_passages(wanted)
-    facts = kb.catalogue.facts({passage.document_id for passage in passages.values()})
-    return {
-        known: facts[passage.document_id].title
-        for known, passage in passages.items()
-        if passage.document_id in facts
-    }
-
-
 def filters_in_words(filters: Filters) -> dict[str, str]:
     """The filters that limit, by name."""
     told: dict[str, str] = {}
