@@ -131,27 +131,6 @@ class FeedbackRecords(CataloguePart):
         """Feedback by its id; what is not there is left out."""
         return {one.id: one for one in self._read(feedback.c.id.in_(sorted(feedback_ids)))}
 
-    def marked_by(self) -> dict[str, tuple[int, int]]:
-        """Document id to how many people marked it down, and how many up, by feedback that counts.
-
-        One person who says the same on many answers counts once.
-        """
-        statement = (
-            select(
-                feedback_marks.c.key,
-                feedback_marks.c.kind,
-                func.count(feedback.c.author.distinct()).label("people"),
-            )
-            .join_from(feedback_marks, feedback)
-            .where(feedback_marks.c.kind.in_(("down", "up")), feedback.c.expired == "")
-            .group_by(feedback_marks.c.key, feedback_marks.c.kind)
-        )
-        found: dict[str, tuple[int, int]] = {}
-        for row in self._rows(statement):
-            down, up = found.get(row.key, (0, 0))
-            found[row.key] = (row.people, up) if row.kind == "down" else (down, row.people)
-        return found
-
     def harmful_hashes(self) -> dict[str, set[str]]:
         """Author to the hash of each sentence that they flagged harmful."""
         statement = (

@@ -163,15 +163,6 @@ class WebSessions(CataloguePart):
             self._run(update(web_sessions).where(mine).values(used_at=now))
         return found[0]
 
-    def of(self, user_id: str) -> list[WebSession]:
-        """A user's sessions that hold, the one used last first."""
-        now = datetime.now(UTC)
-        mine = (web_sessions.c.user_id == user_id, web_sessions.c.expires_at > now)
-        order = (web_sessions.c.used_at.desc(), web_sessions.c.id)
-        return made_of(
-            WebSession, self._rows(select(*_SESSION_FACTS).where(*mine).order_by(*order))
-        )
-
     def end(self, session_id: str, user_id: str) -> None:
         """Sign one browser out."""
         mine = (web_sessions.c.id == session_id, web_sessions.c.user_id == user_id)

@@ -70,12 +70,6 @@ class Users(CataloguePart):
         found = self._rows(_users().where(users.c.id == user_id))
         return made_user(found[0]) if found else None
 
-    def names(self, user_ids: Iterable[str]) -> dict[str, str]:
-        """Each id that a user has to their name."""
-        wanted = sorted(set(user_ids))
-        statement = select(users.c.id, users.c.name).where(users.c.id.in_(wanted))
-        return {row.id: row.name for row in self._rows(statement)}
-
     # --- making and changing ---
 
     def add(self, name: str, role: Role, password: str) -> User:

@@ -336,19 +336,6 @@ class NameRecords(CataloguePart):
                 ).scalars()
             ][:MOST_DOCUMENTS]
 
-    def titled(self, collections: Sequence[str], sort: str, key: str) -> list[tuple[str, str]]:
-        """The ids and titles of ``MOST_DOCUMENTS`` documents that are called so."""
-        named = (_NAMES.sort == sort, _NAMES.key == key, _NAMES.collection.in_(collections))
-        statement = (
-            select(documents.c.id, documents.c.title)
-            .join_from(document_names, documents, documents.c.id == _NAMES.document_id)
-            .where(*named)
-            .distinct()
-            .order_by(documents.c.id)
-            .limit(MOST_DOCUMENTS)
-        )
-        return [(known, title) for known, title in self._rows(statement)]
-
     def every(self, collections: Sequence[str], sort: str, key: str) -> tuple[str, ...]:
         """The ids of all documents that are called so: what a limit to these needs."""
         named = (_NAMES.sort == sort, _NAMES.key == key, _NAMES.collection.in_(collections))
