@@ -46,11 +46,8 @@ def place(asked: Answer) -> str:
     return f"/api/answers/{asked.id}/feedback"
 
 
-def marks(kb: KnowledgeBase, kind: Any) -> set[str]:
-    if kind == "harmful":
-        return {one for theirs in kb.catalogue.feedback.harmful_by().values() for one in theirs}
-    marked = kb.catalogue.feedback.marked_by()
-    return {known for known, (down, up) in marked.items() if (down if kind == "down" else up)}
+def harmful(kb: KnowledgeBase) -> set[str]:
+    return {each for marked in kb.catalogue.feedback.harmful_by().values() for each in marked}
 
 
 async def document_of(client: httpx.AsyncClient, ending: str) -> str:
@@ -106,25 +103,14 @@ async def test_what_is_refused(client: httpx.AsyncClient, place: str, bad: dict[
     assert (await client.get(place)).status_code == 404
 
 
-async def test_the_marks(
+async def test_a_sentence_that_is_rated_anew_is_no_longer_harmful(
     client: httpx.AsyncClient, kb: KnowledgeBase, asked: Answer, place: str
 ) -> None:
-    cited = asked.citations[asked.sentences[0].citations[0] - 1].document_id
-    other = await document_of(client, "talk.vtt")
-    better = {"documentId": other, "words": "will be  repaired in March"}
     bad = {"sentence": 0, "score": 10}
     await client.put(place, json={"sentences": [{**bad, "harmful": True}]})
-    assert marks(kb, "harmful") == {sentence_hash(asked.sentences[0].text)}
-    assert marks(kb, "down") == set(), "it may have misread its source"
-    await client.put(place, json={"sentences": [{**bad, "citation": better}]})
-    assert (marks(kb, "down"), marks(kb, "up"), marks(kb, "harmful")) == ({cited}, {other}, set())
-    right = {**bad, "citation": better, "sourceFault": False}
-    await client.put(place, json={"sentences": [right]})
-    assert marks(kb, "down") == set()
-    await client.put(place, json={"sentences": [{"sentence": 0, "sourceFault": True}]})
-    assert marks(kb, "down") == {cited}
-    assert (await client.delete(place)).status_code == 200
-    assert marks(kb, "down") == set()
+    assert harmful(kb) == {sentence_hash(asked.sentences[0].text)}
+    await client.put(place, json={"sentences": [bad]})
+    assert harmful(kb) == set()
 
 
 async def test_a_better_citation_is_looked_up(
@@ -187,10 +173,10 @@ async def test_it_goes_with_its_conversation(
     client: httpx.AsyncClient, kb: KnowledgeBase, asked: Answer, place: str
 ) -> None:
     await client.put(place, json={"score": 80, "sentences": [{"sentence": 0, "harmful": True}]})
-    assert marks(kb, "harmful")
+    assert harmful(kb)
     kb.catalogue.sessions.remove(asked.session_id, "")
     assert kb.catalogue.feedback.count() == 0
-    assert marks(kb, "harmful") == set()
+    assert harmful(kb) == set()
 
 
 SCORES = st.none() | st.integers(0, 100) | st.floats(0, 100)
